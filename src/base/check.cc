@@ -2,9 +2,10 @@
 
 namespace idlesim {
 
-void check_failed(const char* expression, const std::string& why, std::source_location where) {
-  std::string message = std::string(where.file_name()) + ":" + std::to_string(where.line()) +
-                        ": " + where.function_name() + ": CHECK(" + expression + ") failed";
+void check_failed(const char* expression, const std::string& why, const char* file, int line,
+                  const char* function) {
+  std::string message = std::string(file) + ":" + std::to_string(line) + ": " + function +
+                        ": CHECK(" + expression + ") failed";
   if (!why.empty()) message += ": " + why;
   throw SimulationError(message);
 }

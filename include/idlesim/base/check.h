@@ -2,7 +2,6 @@
 #ifndef IDLESIM_BASE_CHECK_H_
 #define IDLESIM_BASE_CHECK_H_
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,8 +21,8 @@ class SimulationError : public std::runtime_error {
   explicit SimulationError(const std::string& message) : std::runtime_error(message) {}
 };
 
-[[noreturn]] void check_failed(const char* expression, const std::string& why,
-                               std::source_location where);
+[[noreturn]] void check_failed(const char* expression, const std::string& why, const char* file,
+                               int line, const char* function);
 
 }  // namespace idlesim
 
@@ -33,7 +32,7 @@ class SimulationError : public std::runtime_error {
   do {                                                                    \
     if (!(condition)) [[unlikely]]                                        \
       ::idlesim::check_failed(#condition, ::std::string(__VA_ARGS__),     \
-                              ::std::source_location::current());         \
+                              __FILE__, __LINE__, __func__);              \
   } while (false)
 
 #endif  // IDLESIM_BASE_CHECK_H_
