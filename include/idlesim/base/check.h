@@ -28,11 +28,11 @@ class SimulationError : public std::runtime_error {
 
 // States an invariant of the model. Stays on in every build: a wrong result that looks right costs
 // more than the test. The message is built only on failure.
-#define CHECK(condition, ...)                                             \
-  do {                                                                    \
-    if (!(condition)) [[unlikely]]                                        \
-      ::idlesim::check_failed(#condition, ::std::string(__VA_ARGS__),     \
-                              __FILE__, __LINE__, __func__);              \
+#define CHECK(condition, ...)                                                             \
+  do {                                                                                    \
+    if (!(condition)) [[unlikely]]                                                        \
+      ::idlesim::check_failed(#condition, ::std::string(__VA_ARGS__), __FILE__, __LINE__, \
+                              __func__);                                                  \
   } while (false)
 
 #endif  // IDLESIM_BASE_CHECK_H_

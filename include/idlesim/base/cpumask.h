@@ -66,7 +66,10 @@ class CpuMask {
    public:
     Iterator(const CpuMask* mask, CpuId cpu) : mask_(mask), cpu_(cpu) {}
     CpuId operator*() const { return cpu_; }
-    Iterator& operator++() { cpu_ = mask_->next(cpu_ + 1); return *this; }
+    Iterator& operator++() {
+      cpu_ = mask_->next(cpu_ + 1);
+      return *this;
+    }
     bool operator==(const Iterator& other) const { return cpu_ == other.cpu_; }
 
    private:

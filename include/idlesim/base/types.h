@@ -26,8 +26,14 @@ class Time {
   constexpr double as_ns() const { return static_cast<double>(ps_) / 1000.0; }
 
   constexpr auto operator<=>(const Time&) const = default;
-  constexpr Time& operator+=(Time other) { ps_ += other.ps_; return *this; }
-  constexpr Time& operator-=(Time other) { ps_ -= other.ps_; return *this; }
+  constexpr Time& operator+=(Time other) {
+    ps_ += other.ps_;
+    return *this;
+  }
+  constexpr Time& operator-=(Time other) {
+    ps_ -= other.ps_;
+    return *this;
+  }
   friend constexpr Time operator+(Time a, Time b) { return Time(a.ps_ + b.ps_); }
   friend constexpr Time operator-(Time a, Time b) { return Time(a.ps_ - b.ps_); }
   friend constexpr Time operator*(Time a, std::int64_t n) { return Time(a.ps_ * n); }

@@ -1,0 +1,247 @@
+// Cache lines: who holds them, what moving them costs, and the queue at each line.
+//
+// A line is cached per core (hardware threads share their core's cache). A request travels from the
+// requester to the line's home, from there to the owner, and the data from the owner to the
+// requester; each leg costs what its distance costs in the machine file. Inside a cluster (one
+// shared cache) the line is resolved there and the home is not asked. Requests that move ownership
+// are served one after the other in the order in which they reach the home: contention is an
+// outcome, not a parameter. Reads of a line nobody has modified do not wait for each other.
+//
+// Not modelled: capacity and conflict misses (a line stays cached until somebody takes it),
+// prefetching, several outstanding loads of one thread.
+#ifndef IDLESIM_HW_COHERENCE_H_
+#define IDLESIM_HW_COHERENCE_H_
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "idlesim/base/types.h"
+#include "idlesim/hw/topology.h"
+#include "idlesim/sim/engine.h"
+#include "idlesim/trace/trace.h"
+
+namespace idlesim::hw {
+
+using trace::LineName;
+
+// Textbook letters. A line is in one state for the machine as a whole; `owner` and `sharers` say
+// which cores have it.
+enum class LineState : std::uint8_t {
+  kInvalid,    // no core has it; memory is up to date
+  kShared,     // some cores may read it; memory or a shared cache is up to date
+  kOwned,      // MOESI: `owner` has modified it, others may read it
+  kExclusive,  // one core has it, clean
+  kModified,   // one core has it, dirty
+};
+
+enum class Protocol : std::uint8_t { kMesi, kMesif, kMoesi };
+
+// Where a read-modify-write whose result nobody needs is executed (arm64 LSE): in the core, at the
+// home unless the core has the line to itself, or always at the home. Sources: machine files.
+enum class Atomics : std::uint8_t { kNear, kFarUnlessUnique, kFar };
+
+struct Legs {
+  Time request;  // requester to home
+  Time snoop;    // home to owner
+  Time data;     // owner (or home) to requester
+};
+
+struct CoherenceSpec {
+  Protocol protocol = Protocol::kMesi;
+  Atomics atomics = Atomics::kNear;
+  Time l1_hit;
+  Time sibling_transfer;  // the other thread of the core wrote the line last
+  Legs cluster;
+  Legs socket;
+  Legs remote;
+  Time directory;   // lookup in the home's memory directory if the owner sits in another socket
+  Time memory;      // DRAM access if no core has the line
+  Time far_atomic;  // service time of a far atomic at the home
+  int spread_permille = 0;  // a line's legs are scaled by 1 +- this, drawn per line and run
+};
+
+// Cores holding a copy: a few inline, a bitmap beyond that.
+class CoreSet {
+ public:
+  bool test(CoreId core) const;
+  void add(CoreId core);
+  void clear();
+  bool empty() const { return count_ == 0; }
+  int count() const { return count_; }
+  template <class Visit>
+  void for_each(Visit visit) const {
+    if (!bitmap_.empty()) {
+      for (std::size_t word = 0; word < bitmap_.size(); ++word)
+        for (std::uint64_t bits = bitmap_[word]; bits != 0; bits &= bits - 1)
+          visit(static_cast<CoreId>(word * 64) + std::countr_zero(bits));
+      return;
+    }
+    for (int i = 0; i < count_; ++i) visit(few_[static_cast<std::size_t>(i)]);
+  }
+
+ private:
+  static constexpr int kFew = 4;
+  std::array<CoreId, kFew> few_{};
+  int count_ = 0;
+  std::vector<std::uint64_t> bitmap_;
+};
+
+class Line;
+
+// Told when a line it watches is taken away, or written by the other thread of its core. A CPU that
+// spins on a line or has armed its address monitor is one.
+class Watcher {
+ public:
+  virtual void line_lost(Line& line) = 0;
+  CoreId watcher_core = kNoCore;
+
+ protected:
+  ~Watcher() = default;
+};
+
+enum class Request : std::uint8_t { kGetS, kGetM, kFarAtomic };
+
+// One outstanding request to a line. Owned by the requester, which must keep it alive until it
+// calls Line::complete() when `slot` fires.
+struct Transaction {
+  Request request = Request::kGetS;
+  CpuId cpu = kNoCpu;
+  CoreId core = kNoCore;
+  sim::SlotId slot = 0;  // armed by the line with the time of completion
+  Time hold;             // a locked read-modify-write keeps the line this long after it arrived
+  Time issued;
+  Time arrival;   // at the home
+  Time started;   // service began
+  Time snoop_at;  // the previous holders lose (or share) the line
+  Time done_at;
+  trace::From from = trace::From::kMemory;
+  bool in_service = false;
+  bool snooped = false;
+  bool queued = false;  // occupies the line (false for reads of clean lines)
+  Transaction* next = nullptr;
+};
+
+// The machine-wide part: topology, legs, engine, trace. Lines refer to it.
+class Directory {
+ public:
+  Directory(sim::Engine& engine, trace::Tracer& tracer, const Topology& topology,
+            const CoherenceSpec& spec)
+      : engine_(engine), tracer_(tracer), topology_(topology), spec_(spec) {}
+
+  sim::Engine& engine() const { return engine_; }
+  trace::Tracer& tracer() const { return tracer_; }
+  const Topology& topology() const { return topology_; }
+  const CoherenceSpec& spec() const { return spec_; }
+  const Legs& legs(Relation relation) const;
+  const Legs& home_legs(CoreId core, NodeId home) const {
+    return topology_.socket_of_core(core) == topology_.socket_of_node(home) ? spec_.socket
+                                                                            : spec_.remote;
+  }
+
+ private:
+  sim::Engine& engine_;
+  trace::Tracer& tracer_;
+  const Topology& topology_;
+  CoherenceSpec spec_;
+};
+
+class Line {
+ public:
+  Line(Directory& directory, LineName name, NodeId home, int scale_permille)
+      : directory_(&directory), home_(home), scale_permille_(scale_permille), name_(name) {}
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  LineName name() const { return name_; }
+  NodeId home() const { return home_; }
+  LineState state() const { return state_; }
+  CoreId owner() const { return owner_; }
+  const CoreSet& sharers() const { return sharers_; }
+  CpuId last_writer() const { return last_writer_; }
+
+  // May `core` read (write) the line now without a request? Brings the line up to date first: a
+  // request whose snoop has arrived by now has taken it.
+  bool can_read(CoreId core) {
+    settle();
+    return owner_ == core || sharers_.test(core);
+  }
+  bool can_write(CoreId core) {
+    settle();
+    return owner_ == core && state_ != LineState::kOwned;
+  }
+
+  // `cpu`, whose core may write the line, has written it.
+  void written(CpuId cpu);
+
+  // The other thread of the core that wrote it last has it now.
+  void handed_over(CpuId cpu) { last_writer_ = cpu; }
+
+  // Starts `request`; arms request.slot with the time of completion (at once or when its turn
+  // comes).
+  void request(Transaction& transaction);
+  // Must be called when the slot fires; afterwards the requester's core has what it asked for and
+  // the next request is on its way.
+  void complete(Transaction& transaction);
+
+  void watch(Watcher& watcher);
+  void unwatch(Watcher& watcher);
+
+  // Requests in line, the one in service included.
+  int queue_length() const;
+
+ private:
+  // Reading it takes nothing away from anybody.
+  bool clean() const { return state_ == LineState::kInvalid || state_ == LineState::kShared; }
+  void settle() {
+    if (head_ != nullptr && !head_->snooped) settle_head();
+  }
+  void settle_head();
+  void start(Transaction& transaction, Time not_before);
+  void enqueue(Transaction& transaction);
+  void snoop(Transaction& transaction);
+  void notify(CoreId writer);
+  void emit(const Transaction& transaction) const;
+  bool holders_in_cluster_of(CoreId core, Request request) const;
+  void plan_service(Transaction& transaction);
+  void farthest_sharer(const Transaction& transaction, Time& snoop, Time& data,
+                       Relation& relation) const;
+  Time scaled(Time leg) const {
+    return scale_permille_ == 1000 ? leg : Time::ps(leg.count_ps() * scale_permille_ / 1000);
+  }
+  static void settle_event(void* line, std::uint64_t);
+
+  Directory* directory_;
+  Transaction* head_ = nullptr;
+  std::vector<Watcher*> watchers_;
+  CoreSet sharers_;  // never contains owner_
+  Time free_at_;
+  CoreId owner_ = kNoCore;
+  CpuId last_writer_ = kNoCpu;
+  NodeId home_;
+  int scale_permille_;
+  LineName name_;
+  LineState state_ = LineState::kInvalid;
+};
+
+// A 64-bit variable of the kernel (or of a program) and the line it lives in. Several words may
+// share a line: that is false sharing. The value is real: what is tested was read.
+class Word {
+ public:
+  Word() = default;
+  Word(Line& line, std::uint64_t value) : line_(&line), value_(value) {}
+  Line& line() const { return *line_; }
+  // For set-up and checks; code that runs on a CPU goes through Cpu::load() and friends.
+  std::uint64_t peek() const { return value_; }
+  void poke(std::uint64_t value) { value_ = value; }
+
+ private:
+  Line* line_ = nullptr;
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace idlesim::hw
+
+#endif  // IDLESIM_HW_COHERENCE_H_

@@ -1,0 +1,348 @@
+// A hardware thread as software sees it: straight-line execution, memory accesses, the interrupt
+// flag, the address monitor, and the instructions that wait.
+//
+// All code of a CPU is coroutines that await the members below. An await is the only place where
+// simulated time passes; at its end a pending interrupt is taken if interrupts are enabled, so code
+// that runs with interrupts enabled never has one pending.
+//
+// Stores that miss go to a store buffer that drains in order; loads look into it first. Locked
+// read-modify-writes on x86 and barriers everywhere wait until it is empty. On arm64 an atomic
+// whose result nobody uses is posted to the buffer like a store: it orders nothing by itself. Not
+// modelled: reordering of stores among themselves (arm64 allows it), speculation.
+#ifndef IDLESIM_HW_CPU_H_
+#define IDLESIM_HW_CPU_H_
+
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "idlesim/base/source_location.h"
+#include "idlesim/base/types.h"
+#include "idlesim/hw/coherence.h"
+#include "idlesim/hw/interrupt.h"
+#include "idlesim/sim/co.h"
+#include "idlesim/sim/engine.h"
+
+namespace idlesim::hw {
+
+class Machine;
+struct CpuSpec;
+
+// Straight-line code: how long it takes on this machine and what it executes.
+struct PathCost {
+  Time time;
+  std::uint32_t instructions = 0;
+};
+
+enum class AtomicOp : std::uint8_t { kAnd, kOr, kAdd, kXchg, kCmpxchg };
+
+// What HLT, MWAIT and WFI have in common and how they differ (kernel-paths 1.5, "who wakes what").
+enum class HaltKind : std::uint8_t {
+  kHlt,         // STI;HLT: interrupts enabled, taken on wake
+  kMwait,       // STI;MWAIT with ECX[0]=0: the monitored line or an enabled interrupt
+  kMwaitBreak,  // MWAIT with ECX[0]=1 and IF=0: also a masked interrupt, which stays pending
+  kWfi,         // any pending interrupt, masked or not
+};
+
+struct HaltTiming {
+  Time entry;  // from the instruction until asleep; a wake-up in between waits for it
+  Time exit;   // from the wake-up event to the next instruction
+};
+
+// One round of a relax loop: `while ((load & mask) == 0 or != 0) relax;` with a clock check every
+// `check_every` rounds (0: never), as in poll_idle().
+struct SpinLoop {
+  std::uint64_t mask = 0;
+  bool while_set = false;  // true: spin while a bit of the mask is set; false: while none is
+  Time period;             // one round: load, test, PAUSE
+  std::uint32_t instructions = 0;  // of one round
+  std::uint32_t check_every = 0;
+  Time check_time;  // what a clock check adds to its round
+  std::uint32_t check_instructions = 0;
+  Time deadline = Time::never();  // leave at the first check later than this
+};
+
+class Cpu final : public Watcher {
+ public:
+  Cpu(Machine& machine, CpuId id);
+  Cpu(const Cpu&) = delete;
+  Cpu& operator=(const Cpu&) = delete;
+
+  const CpuId id;
+  CoreId core() const { return watcher_core; }
+  Machine& machine() const { return machine_; }
+  const CpuSpec& spec() const { return spec_; }
+  Time now() const { return engine_.now(); }
+
+  // The operating system's per-CPU data and its interrupt entry point.
+  void* os = nullptr;
+  sim::Co<> (*interrupt_handler)(Cpu& cpu, Vector vector) = nullptr;
+
+  // --- awaitables
+  // ---------------------------------------------------------------------------------
+
+  struct Exec;
+  // Straight-line code. Interrupts, if enabled, are taken inside.
+  Exec exec(const PathCost& cost, SourceLocation where = SourceLocation::current());
+  Exec exec_time(Time time, SourceLocation where = SourceLocation::current());
+
+  struct Load;
+  struct Store;
+  struct Atomic;
+  struct PostedAtomic;
+  struct Barrier;
+  Load load(Word& word, SourceLocation where = SourceLocation::current());
+  // Returns at once unless the buffer is full; the value becomes visible when the line is here.
+  Store store(Word& word, std::uint64_t value, SourceLocation where = SourceLocation::current());
+  // Value-returning read-modify-write: the old value. A full barrier on x86.
+  Atomic atomic(AtomicOp op, Word& word, std::uint64_t operand, std::uint64_t expected = 0,
+                SourceLocation where = SourceLocation::current());
+  // Read-modify-write without a result (set_bit, clear_bit): a full barrier on x86 only.
+  PostedAtomic posted_atomic(AtomicOp op, Word& word, std::uint64_t operand,
+                             SourceLocation where = SourceLocation::current());
+  // smp_mb(): waits for the store buffer and costs a barrier. On x86 after a locked instruction
+  // Linux has none (smp_mb__after_atomic is empty there): see Kernel.
+  Barrier barrier(SourceLocation where = SourceLocation::current());
+
+  struct IrqEnable;
+  // STI, local_irq_enable(): takes what is pending before anything else.
+  IrqEnable local_irq_enable(SourceLocation where = SourceLocation::current());
+  void local_irq_disable() { irq_enabled_ = false; }
+  bool irqs_enabled() const { return irq_enabled_; }
+  std::uint32_t pending() const { return pending_; }
+
+  struct Spin;
+  // True: the condition ended the loop. False: the deadline did.
+  Spin spin(Word& word, const SpinLoop& loop, SourceLocation where = SourceLocation::current());
+
+  // MONITOR: arms the address monitor on the word's line (await the load it implies first).
+  void monitor(Word& word);
+  void disarm_monitor();
+  bool monitor_triggered() const { return monitor_triggered_; }
+
+  struct Halt;
+  Halt halt(HaltKind kind, const HaltTiming& timing,
+            SourceLocation where = SourceLocation::current());
+
+  struct SwitchTo;
+  // Leaves the running context and continues `next` (a suspended context of this CPU), storing the
+  // handle with which the left one can be continued in `*saved`.
+  SwitchTo switch_to(std::coroutine_handle<>* saved, std::coroutine_handle<> next,
+                     SourceLocation where = SourceLocation::current());
+  // The same, starting a new context: `start(object)` is called once this one has been left.
+  SwitchTo switch_to_new(std::coroutine_handle<>* saved, void (*start)(void*), void* object,
+                         SourceLocation where = SourceLocation::current());
+
+  // --- from outside
+  // -------------------------------------------------------------------------------
+
+  // Runs `start(object)`, which starts the CPU's first context, at `time`.
+  void boot(Time time, void (*start)(void*), void* object);
+  // An interrupt has arrived at this CPU's controller.
+  void deliver(Vector vector);
+
+  void line_lost(Line& line) override;
+
+  // What the CPU is executing and what it waits for, for people: "idle.cc:42 poll_idle, spinning on
+  // TIF".
+  std::string story() const;
+  std::uint64_t instructions() const { return instructions_; }
+  // When the interrupt now being handled became pending.
+  Time interrupt_arrived() const { return interrupt_arrived_; }
+  // True while a context of this CPU is suspended in HLT, MWAIT or WFI.
+  bool halted() const { return wait_ == Wait::kHalt; }
+
+ private:
+  enum class Wait : std::uint8_t {
+    kRunning,  // its code is on the host's stack right now
+    kOff,      // no context yet
+    kExec,     // straight-line code, interruptible if irq_enabled_
+    kFinish,   // the tail of an instruction: not interruptible
+    kMemory,   // a request to a line
+    kDrain,    // for the store buffer
+    kSpin,
+    kHalt,
+  };
+  enum class Next : std::uint8_t { kNothing, kInterrupt, kInterruptDone, kSwitch, kStart };
+  struct MemoryOp {
+    enum class Kind : std::uint8_t { kLoad, kAtomic, kBarrier, kPostedAtomic, kStore, kSpinLoad };
+    Kind kind = Kind::kLoad;
+    AtomicOp op = AtomicOp::kOr;
+    Word* word = nullptr;
+    std::uint64_t operand = 0;
+    std::uint64_t expected = 0;
+    std::uint64_t result = 0;
+  };
+  struct Buffered {
+    Word* word;
+    bool atomic;
+    AtomicOp op;
+    std::uint64_t operand;
+  };
+  struct Spinning {
+    Word* word = nullptr;
+    SpinLoop loop;
+    Time base;                // of the last load
+    std::uint64_t round = 0;  // its number within a block of check_every rounds
+    std::uint64_t next_round =
+        0;                  // the round at whose start the next event stands, from this block's
+    bool watching = false;  // told if the line is lost; otherwise the next event is a load
+    bool deferred = false;
+    bool timed_out = false;
+  };
+
+  // What an interrupt has stopped. `remaining`: of the stretch, or to the loop's next load.
+  struct Interrupted {
+    std::coroutine_handle<> handle;
+    Wait wait;
+    Time remaining;
+    MemoryOp op;
+    Spinning spin;
+    Time arrived;
+  };
+
+  static void fire(void* cpu);
+  static void drained(void* cpu);
+  void resume(std::coroutine_handle<> handle);
+  void trampoline();
+  void continue_or_interrupt();
+  void suspend(std::coroutine_handle<> handle, Wait wait) {
+    handle_ = handle;
+    wait_ = wait;
+  }
+  void arm(Time time) { engine_.schedule(slot_, time); }
+  void wake_from_halt();
+  void begin_interrupt(Wait wait, Time remaining);
+  void start_handler();
+  void end_interrupt();
+  static void interrupt_done(void* cpu);
+
+  // Each returns true if the operation is complete now; otherwise wait_ says what it waits for.
+  bool start_op();
+  bool wait_for_drain();
+  bool try_op();
+  bool request_line(Request request, Time hold);
+  bool finish_op(Time tail);
+  static std::uint64_t apply(AtomicOp op, Word& word, std::uint64_t operand,
+                             std::uint64_t expected);
+  Time sibling_penalty(Line& line);
+  bool forwarded(Word& word, std::uint64_t& value, bool& must_drain) const;
+  void buffer(const Buffered& entry);
+  void drain();
+
+  bool spin_begin();
+  bool spin_loaded();
+  Time spin_round_time(std::uint64_t round) const;
+  std::uint64_t spin_round_at(Time time) const;
+  std::uint64_t spin_exit_round() const;
+  void spin_plan();
+  void spin_stop_watching();
+  void spin_fire();
+
+  Machine& machine_;
+  const CpuSpec& spec_;
+  sim::Engine& engine_;
+  sim::SlotId slot_;
+  sim::SlotId store_slot_;
+  Wait wait_ = Wait::kOff;
+  Next next_ = Next::kNothing;
+  bool irq_enabled_ = false;
+  bool monitor_triggered_ = false;
+  bool waking_ = false;
+  bool draining_ = false;
+  HaltKind halt_kind_ = HaltKind::kHlt;
+  HaltTiming halt_timing_;
+  Time halt_started_;
+  std::uint32_t pending_ = 0;
+  Time arrived_[kVectors];
+  Time interrupt_arrived_;
+  std::coroutine_handle<> handle_;
+  std::coroutine_handle<> next_handle_;
+  void (*start_)(void*) = nullptr;
+  void* start_object_ = nullptr;
+  MemoryOp op_;
+  Spinning spin_;
+  Transaction transaction_;
+  Transaction store_transaction_;
+  std::vector<Buffered> store_buffer_;  // [store_head_, size) are waiting
+  std::size_t store_head_ = 0;
+  Line* monitored_ = nullptr;
+  std::vector<Interrupted> interrupted_;
+  std::vector<std::unique_ptr<sim::Root>> handlers_;  // one per nesting level
+  SourceLocation where_;
+  std::uint64_t instructions_ = 0;
+
+ public:
+  struct Exec {
+    Cpu& cpu;
+    Time time;
+    bool await_ready() const { return cpu.engine_.try_advance(cpu.now() + time); }
+    void await_suspend(std::coroutine_handle<> handle) const {
+      cpu.suspend(handle, Wait::kExec);
+      cpu.arm(cpu.now() + time);
+    }
+    void await_resume() const {}
+  };
+  struct MemoryAwaiter {
+    Cpu& cpu;
+    bool await_ready() const { return cpu.start_op(); }
+    void await_suspend(std::coroutine_handle<> handle) const { cpu.handle_ = handle; }
+  };
+  struct Load : MemoryAwaiter {
+    std::uint64_t await_resume() const { return cpu.op_.result; }
+  };
+  struct Store : MemoryAwaiter {
+    void await_resume() const {}
+  };
+  struct Atomic : MemoryAwaiter {
+    std::uint64_t await_resume() const { return cpu.op_.result; }
+  };
+  struct PostedAtomic : MemoryAwaiter {
+    void await_resume() const {}
+  };
+  struct Barrier : MemoryAwaiter {
+    void await_resume() const {}
+  };
+  struct IrqEnable {
+    Cpu& cpu;
+    bool await_ready() const {
+      cpu.irq_enabled_ = true;
+      return cpu.pending_ == 0;
+    }
+    void await_suspend(std::coroutine_handle<> handle) const {
+      cpu.suspend(handle, Wait::kFinish);
+      cpu.next_ = Next::kInterrupt;
+    }
+    void await_resume() const {}
+  };
+  struct Spin {
+    Cpu& cpu;
+    bool await_ready() const { return cpu.spin_begin(); }
+    void await_suspend(std::coroutine_handle<> handle) const { cpu.handle_ = handle; }
+    bool await_resume() const { return !cpu.spin_.timed_out; }
+  };
+  struct Halt {
+    Cpu& cpu;
+    HaltKind kind;
+    HaltTiming timing;
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> handle) const;
+    void await_resume() const {}
+  };
+  struct SwitchTo {
+    Cpu& cpu;
+    std::coroutine_handle<>* saved;
+    std::coroutine_handle<> next;
+    void (*start)(void*);
+    void* object;
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> handle) const;
+    void await_resume() const {}
+  };
+};
+
+}  // namespace idlesim::hw
+
+#endif  // IDLESIM_HW_CPU_H_

@@ -1,0 +1,93 @@
+// A machine: its CPUs, cache lines, interrupt controller and clock. Owns them all; one per run.
+#ifndef IDLESIM_HW_MACHINE_H_
+#define IDLESIM_HW_MACHINE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "idlesim/base/cpumask.h"
+#include "idlesim/base/types.h"
+#include "idlesim/hw/coherence.h"
+#include "idlesim/hw/cpu.h"
+#include "idlesim/hw/interrupt.h"
+#include "idlesim/hw/machine_spec.h"
+#include "idlesim/hw/topology.h"
+#include "idlesim/sim/engine.h"
+#include "idlesim/sim/random.h"
+#include "idlesim/trace/trace.h"
+
+namespace idlesim::hw {
+
+class Machine {
+ public:
+  // `seed` and `run` select the random streams of this run. The spec must outlive the machine.
+  Machine(const MachineSpec& spec, std::uint64_t seed, std::uint64_t run);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  const MachineSpec& spec() const { return spec_; }
+  const Topology& topology() const { return topology_; }
+  sim::Engine& engine() { return engine_; }
+  trace::Tracer& tracer() { return tracer_; }
+  Time now() const { return engine_.now(); }
+  int nr_cpus() const { return topology_.nr_cpus(); }
+  Cpu& cpu(CpuId id) { return cpus_[static_cast<std::size_t>(id)]; }
+  sim::Random stream(std::string_view name, std::uint64_t entity) const {
+    return sim::Random(seed_, run_, name, entity);
+  }
+
+  // A new cache line, homed at `node`. Lines live as long as the machine; names are for reports and
+  // shared by all lines of a kind. Its distance to the home differs from the mean of its relation
+  // by a draw within the machine's measured spread: the physical address decides which slice of
+  // the home serves it.
+  Line& new_line(LineName name, NodeId node);
+  LineName line_name(std::string_view name);
+  const std::vector<std::string>& line_names() const { return line_names_; }
+
+  // Inter-processor interrupt: `vector` becomes pending at `to` after the delivery latency. The
+  // sender pays send_cost() itself.
+  void send_ipi(CpuId from, CpuId to, Vector vector);
+  Time delivery_latency(CpuId from, CpuId to) const;
+
+  // Per-CPU one-shot timer (TSC deadline, generic timer): raises kLocalTimer at `deadline`.
+  void set_timer(CpuId cpu, Time deadline);
+  void cancel_timer(CpuId cpu) { set_timer(cpu, Time::never()); }
+
+  // Runs until the engine is stopped or nothing can happen any more.
+  void run() { engine_.run(); }
+  // One line for each CPU that has a context: what it executes and waits for.
+  std::string stories() const;
+
+  // Tests only: relax loops are executed round by round instead of being skipped.
+  bool iterate_spins = false;
+
+ private:
+  struct Timer {
+    Machine* machine;
+    CpuId cpu;
+    sim::SlotId slot;
+  };
+  static void deliver_event(void* machine, std::uint64_t argument);
+  static void timer_event(void* timer);
+
+  const MachineSpec& spec_;
+  std::uint64_t seed_;
+  std::uint64_t run_;
+  Topology topology_;
+  sim::Engine engine_;
+  trace::Tracer tracer_;
+  Directory directory_;
+  std::deque<Line> lines_;
+  std::deque<Cpu> cpus_;
+  std::deque<Timer> timers_;
+  std::vector<std::string> line_names_;
+  sim::Random line_spread_;
+};
+
+}  // namespace idlesim::hw
+
+#endif  // IDLESIM_HW_MACHINE_H_

@@ -1,0 +1,81 @@
+// Every number of a machine, as plain data. Read from sim-configs/machines/*.json by
+// read_machine(); immutable afterwards. Durations in cycles are converted at the core clock.
+#ifndef IDLESIM_HW_MACHINE_SPEC_H_
+#define IDLESIM_HW_MACHINE_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "idlesim/base/types.h"
+#include "idlesim/hw/coherence.h"
+#include "idlesim/hw/cpu.h"
+#include "idlesim/hw/topology.h"
+
+namespace idlesim::config {
+class Reader;
+}
+
+namespace idlesim::hw {
+
+enum class Arch : std::uint8_t { kX86_64, kArm64 };
+enum class Vendor : std::uint8_t { kAmd, kIntel, kArm };
+
+struct CpuSpec {
+  Arch arch = Arch::kX86_64;
+  Vendor vendor = Vendor::kAmd;
+  Frequency clock;
+  Frequency tsc;                         // TSC, or the arm64 generic timer
+  std::int64_t kernel_ipc_milli = 1000;  // straight-line kernel code, instructions per 1000 cycles
+  Time atomic;                           // a locked read-modify-write on a line the core has
+  Time barrier;                          // MFENCE, smp_mb(), DMB
+  Time pause;                            // PAUSE; YIELD
+  Time privileged;                       // mean of CLI, STI, PUSHF, POPF, RDTSC, MRS and the like
+  Time mispredict;
+  int store_buffer_entries = 1;
+  int smt_share_running_permille = 1000;
+  int smt_share_pause_permille = 1000;
+};
+
+struct InterruptSpec {
+  Time send;  // ICR write, SGI1R write: on the sender
+  Time delivery_sibling;
+  Time delivery_socket;
+  Time delivery_remote;
+  Time entry;  // gate or exception entry
+  Time exit;   // IRET, ERET
+  Time eoi;
+  Time ack;  // arm64: IAR read
+};
+
+enum class EnterMethod : std::uint8_t { kMwait, kHlt, kIo, kWfi };
+
+// A row of the idle-state table: what the governor believes, and what it really takes.
+struct IdleStateSpec {
+  std::string name;
+  EnterMethod enter = EnterMethod::kHlt;
+  bool irq_enable = false;   // CPUIDLE_FLAG_IRQ_ENABLE: ECX[0]=0
+  bool tlb_flushed = false;  // CPUIDLE_FLAG_TLB_FLUSHED
+  bool ibrs = false;         // CPUIDLE_FLAG_IBRS
+  Time exit_latency;         // the table's, for the governor
+  Time target_residency;     // the table's
+  HaltTiming timing;         // measured or assumed cost
+};
+
+struct MachineSpec {
+  std::string name;
+  std::string description;
+  TopologySpec topology;
+  CpuSpec cpu;
+  CoherenceSpec coherence;
+  InterruptSpec interrupt;
+  Time timer_program;
+  Time spec_ctrl_write;
+  Time monitor;
+  Time hlt_exit;                           // x86 HLT without an idle-state table
+  std::vector<IdleStateSpec> idle_states;  // without POLL, shallowest first
+};
+
+}  // namespace idlesim::hw
+
+#endif  // IDLESIM_HW_MACHINE_SPEC_H_

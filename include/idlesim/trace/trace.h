@@ -1,0 +1,182 @@
+// What the model tells the outside: one struct per event, and listeners. The model never prints.
+// An event nobody listens to costs one test.
+#ifndef IDLESIM_TRACE_TRACE_H_
+#define IDLESIM_TRACE_TRACE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "idlesim/base/types.h"
+
+namespace idlesim::trace {
+
+// Index into the names of cache lines that the machine keeps ("CSQ", "TIF", ...).
+using LineName = std::uint16_t;
+
+enum class Access : std::uint8_t { kRead, kWrite, kFarAtomic };
+
+// Who owned the line before, seen from the requester.
+enum class From : std::uint8_t { kSibling, kCluster, kSocket, kRemote, kMemory };
+
+// A cache line moved to `cpu`, or `cpu` got the right to write it.
+struct LineTransfer {
+  static constexpr int kKind = 0;
+  Time issued;     // when the instruction asked for it
+  Time completed;  // when it had it
+  Time queued;     // of that, time spent waiting for earlier requests to the line
+  CpuId cpu;
+  LineName line;
+  Access access;
+  From from;
+};
+
+// A hardware inter-processor interrupt left `from`.
+struct IpiSent {
+  static constexpr int kKind = 1;
+  Time time;
+  CpuId from;
+  CpuId to;
+  std::uint8_t vector;
+};
+
+// A sender found the target polling and wrote its flag word instead of sending an interrupt.
+struct IpiElided {
+  static constexpr int kKind = 2;
+  Time time;
+  CpuId from;
+  CpuId to;
+};
+
+// What the CPU was doing when an interrupt was taken.
+enum class Context : std::uint8_t { kOther, kIdle, kScheduleIdle };
+
+// The first instruction of an interrupt handler.
+struct InterruptTaken {
+  static constexpr int kKind = 3;
+  Time time;
+  Time arrived;  // when it became pending
+  CpuId cpu;
+  std::uint8_t vector;
+  Context context;
+};
+
+// The CPU enters idle state `state` (index in the idle-state table; 0 is polling).
+struct IdleEnter {
+  static constexpr int kKind = 4;
+  Time time;
+  CpuId cpu;
+  std::int16_t state;
+};
+
+struct IdleExit {
+  static constexpr int kKind = 5;
+  Time time;
+  CpuId cpu;
+  std::int16_t state;
+};
+
+// A cross-CPU function call, from the caller's first instruction to its return.
+struct CallDone {
+  static constexpr int kKind = 6;
+  Time issued;
+  Time queued;     // the entry was on the target's queue
+  Time signalled;  // the interrupt was sent or the flag was set; equal to queued if neither
+  Time started;    // first instruction of the function on the target; never() if not known yet
+  Time returned;
+  CpuId cpu;
+  CpuId target;
+  bool ipi;     // a hardware interrupt was sent for this call
+  bool elided;  // the flag word was used instead
+};
+
+// One pass of schedule_idle() ended.
+struct ScheduleIdle {
+  static constexpr int kKind = 7;
+  Time started;
+  Time time;
+  CpuId cpu;
+  bool nothing_to_run;
+  std::uint16_t cpus_walked;  // run queues read by newidle_balance
+};
+
+// The CPU switched tasks.
+struct Switch {
+  static constexpr int kKind = 8;
+  Time time;
+  CpuId cpu;
+  std::int32_t prev;  // task ids; 0 is the idle task
+  std::int32_t next;
+};
+
+// A sleeping task was made runnable by `from`; `to` is the CPU chosen for it.
+struct Wakeup {
+  static constexpr int kKind = 9;
+  Time time;
+  CpuId from;
+  CpuId to;
+  std::int32_t task;
+};
+
+// A function queued by smp_call_function() starts on `cpu`. Followed by CallDone for wait=1 calls.
+struct CallStarted {
+  static constexpr int kKind = 10;
+  Time time;
+  Time signalled;
+  CpuId cpu;
+  CpuId from;
+  bool ipi;
+  bool elided;
+};
+
+inline constexpr int kKinds = 11;
+
+// Overrides what it wants to hear and says so in wants().
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // Bit k set: events with kKind == k.
+  virtual std::uint32_t wants() const = 0;
+  virtual void on(const LineTransfer&) {}
+  virtual void on(const IpiSent&) {}
+  virtual void on(const IpiElided&) {}
+  virtual void on(const InterruptTaken&) {}
+  virtual void on(const IdleEnter&) {}
+  virtual void on(const IdleExit&) {}
+  virtual void on(const CallDone&) {}
+  virtual void on(const ScheduleIdle&) {}
+  virtual void on(const Switch&) {}
+  virtual void on(const Wakeup&) {}
+  virtual void on(const CallStarted&) {}
+};
+
+template <class... Events>
+constexpr std::uint32_t kinds() {
+  return ((std::uint32_t{1} << Events::kKind) | ... | 0u);
+}
+
+// Fans events out to listeners in the order they were added. Does not own them.
+class Tracer {
+ public:
+  void add(Listener* listener) {
+    listeners_.push_back(listener);
+    wanted_ |= listener->wants();
+  }
+  template <class Event>
+  bool wanted() const {
+    return (wanted_ >> Event::kKind & 1) != 0;
+  }
+  template <class Event>
+  void emit(const Event& event) {
+    if (!wanted<Event>()) return;
+    for (Listener* listener : listeners_)
+      if (listener->wants() >> Event::kKind & 1) listener->on(event);
+  }
+
+ private:
+  std::vector<Listener*> listeners_;
+  std::uint32_t wanted_ = 0;
+};
+
+}  // namespace idlesim::trace
+
+#endif  // IDLESIM_TRACE_TRACE_H_

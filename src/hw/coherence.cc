@@ -1,0 +1,304 @@
+#include "idlesim/hw/coherence.h"
+
+#include <algorithm>
+
+#include "idlesim/base/check.h"
+
+namespace idlesim::hw {
+
+bool CoreSet::test(CoreId core) const {
+  if (bitmap_.empty()) {
+    for (int i = 0; i < count_; ++i)
+      if (few_[static_cast<std::size_t>(i)] == core) return true;
+    return false;
+  }
+  const auto word = static_cast<std::size_t>(core) / 64;
+  return word < bitmap_.size() && (bitmap_[word] >> (core % 64) & 1) != 0;
+}
+
+void CoreSet::add(CoreId core) {
+  if (test(core)) return;
+  if (bitmap_.empty() && count_ < kFew) {
+    few_[static_cast<std::size_t>(count_++)] = core;
+    return;
+  }
+  const auto set_bit = [this](CoreId c) {
+    const auto word = static_cast<std::size_t>(c) / 64;
+    if (word >= bitmap_.size()) bitmap_.resize(word + 1);
+    bitmap_[word] |= std::uint64_t{1} << (c % 64);
+  };
+  if (bitmap_.empty())
+    for (CoreId c : few_) set_bit(c);
+  set_bit(core);
+  ++count_;
+}
+
+void CoreSet::clear() {
+  count_ = 0;
+  bitmap_.clear();  // keeps its capacity
+}
+
+const Legs& Directory::legs(Relation relation) const {
+  switch (relation) {
+    case Relation::kSocket:
+      return spec_.socket;
+    case Relation::kRemote:
+      return spec_.remote;
+    default:
+      return spec_.cluster;
+  }
+}
+
+namespace {
+
+trace::From from_of(Relation relation) {
+  switch (relation) {
+    case Relation::kSelf:
+    case Relation::kSibling:
+      return trace::From::kSibling;
+    case Relation::kCluster:
+      return trace::From::kCluster;
+    case Relation::kSocket:
+      return trace::From::kSocket;
+    case Relation::kRemote:
+      return trace::From::kRemote;
+  }
+  return trace::From::kMemory;
+}
+
+}  // namespace
+
+bool Line::holders_in_cluster_of(CoreId core, Request request) const {
+  const Topology& topology = directory_->topology();
+  const int cluster = topology.cluster_of_core(core);
+  const auto near = [&](CoreId other) { return topology.cluster_of_core(other) == cluster; };
+  if (request == Request::kGetS) {
+    if (owner_ != kNoCore) return near(owner_);
+    bool any = false;
+    sharers_.for_each([&](CoreId sharer) { any = any || near(sharer); });
+    return any;
+  }
+  if (request == Request::kFarAtomic) return false;
+  if (owner_ == kNoCore && sharers_.empty()) return false;
+  bool all = owner_ == kNoCore || near(owner_);
+  sharers_.for_each([&](CoreId sharer) { all = all && near(sharer); });
+  return all;
+}
+
+void Line::written(CpuId cpu) {
+  last_writer_ = cpu;
+  if (state_ == LineState::kExclusive) state_ = LineState::kModified;
+  if (watchers_.empty()) return;
+  // Only the other thread of the writer's core can still watch the line: the writer's core has it.
+  const CoreId core = directory_->topology().core(cpu);
+  for (std::size_t i = 0; i < watchers_.size(); ++i)
+    if (watchers_[i]->watcher_core == core) watchers_[i]->line_lost(*this);
+}
+
+void Line::request(Transaction& tx) {
+  const Time now = directory_->engine().now();
+  settle();
+  tx.issued = now;
+  tx.in_service = tx.snooped = false;
+  tx.next = nullptr;
+  const bool local = head_ == nullptr && holders_in_cluster_of(tx.core, tx.request);
+  const Time leg =
+      local ? directory_->spec().cluster.request : directory_->home_legs(tx.core, home_).request;
+  tx.arrival = now + scaled(leg);
+  if (head_ == nullptr && tx.request == Request::kGetS && clean()) {
+    tx.queued = false;
+    start(tx, tx.arrival);
+    snoop(tx);
+    return;
+  }
+  tx.queued = true;
+  enqueue(tx);
+}
+
+// The queue is in order of arrival at the home; whoever is in service stays.
+void Line::enqueue(Transaction& tx) {
+  const Time now = directory_->engine().now();
+  if (head_ == nullptr) {
+    head_ = &tx;
+    start(tx, tx.arrival);
+    return;
+  }
+  if (head_->started > now && tx.arrival < head_->arrival) {
+    // The first in line is still travelling and was overtaken by a nearer requester.
+    directory_->engine().cancel(head_->slot);
+    head_->in_service = false;
+    tx.next = head_;
+    head_ = &tx;
+    start(tx, tx.arrival);
+    return;
+  }
+  Transaction* before = head_;
+  while (before->next != nullptr && before->next->arrival <= tx.arrival) before = before->next;
+  tx.next = before->next;
+  before->next = &tx;
+}
+
+// Distance to the farthest copy that must be invalidated: it decides when all have answered.
+void Line::farthest_sharer(const Transaction& tx, Time& snoop_leg, Time& data_leg,
+                           Relation& relation) const {
+  const Topology& topology = directory_->topology();
+  const bool local = holders_in_cluster_of(tx.core, tx.request);
+  sharers_.for_each([&](CoreId sharer) {
+    if (sharer == tx.core) return;
+    const Relation r = topology.core_relation(tx.core, sharer);
+    const Time s =
+        local ? directory_->spec().cluster.snoop : directory_->home_legs(sharer, home_).snoop;
+    const Time d = directory_->legs(r).data;
+    if (s + d > snoop_leg + data_leg) {
+      snoop_leg = s;
+      data_leg = d;
+    }
+    relation = std::max(relation, r);
+  });
+}
+
+void Line::plan_service(Transaction& tx) {
+  const Topology& topology = directory_->topology();
+  const CoherenceSpec& spec = directory_->spec();
+  Time snoop_leg;
+  Time data_leg;
+  Relation relation = Relation::kSelf;
+  bool from_memory = false;
+  if (owner_ != kNoCore && owner_ != tx.core) {
+    relation = topology.core_relation(tx.core, owner_);
+    const bool local = relation == Relation::kCluster && tx.request != Request::kFarAtomic;
+    snoop_leg = local ? spec.cluster.snoop : directory_->home_legs(owner_, home_).snoop;
+    if (topology.socket_of_core(owner_) != topology.socket_of_node(home_))
+      snoop_leg += spec.directory;
+    data_leg = tx.request == Request::kFarAtomic ? directory_->home_legs(owner_, home_).data
+                                                 : directory_->legs(relation).data;
+  } else if (owner_ == kNoCore && !sharers_.test(tx.core) && tx.request != Request::kFarAtomic) {
+    const bool local = holders_in_cluster_of(tx.core, Request::kGetS);
+    relation = local ? Relation::kCluster
+                     : (topology.socket_of_core(tx.core) == topology.socket_of_node(home_)
+                            ? Relation::kSocket
+                            : Relation::kRemote);
+    data_leg = local ? spec.cluster.data : directory_->home_legs(tx.core, home_).data;
+    if (state_ == LineState::kInvalid) {
+      data_leg += spec.memory;
+      from_memory = true;
+    }
+  }
+  if (tx.request != Request::kGetS) farthest_sharer(tx, snoop_leg, data_leg, relation);
+  if (relation == Relation::kSelf && tx.request == Request::kFarAtomic)
+    relation = topology.socket_of_core(tx.core) == topology.socket_of_node(home_)
+                   ? Relation::kSocket
+                   : Relation::kRemote;
+  tx.from = from_memory ? trace::From::kMemory : from_of(relation);
+  tx.snoop_at = tx.started + scaled(snoop_leg);
+  tx.done_at = tx.snoop_at + scaled(data_leg);
+  if (tx.request == Request::kFarAtomic) tx.done_at += spec.far_atomic;
+}
+
+void Line::start(Transaction& tx, Time not_before) {
+  tx.in_service = true;
+  tx.started = std::max(not_before, free_at_);
+  plan_service(tx);
+  directory_->engine().schedule(tx.slot, tx.done_at);
+  if (tx.queued && !watchers_.empty() && tx.request != Request::kGetS)
+    directory_->engine().post(tx.snoop_at, settle_event, this, 0);
+}
+
+void Line::settle_event(void* line, std::uint64_t) { static_cast<Line*>(line)->settle(); }
+
+void Line::settle_head() {
+  if (head_->in_service && head_->snoop_at <= directory_->engine().now()) snoop(*head_);
+}
+
+// The request has reached the previous holders: from here on they do not have what it takes away.
+void Line::snoop(Transaction& tx) {
+  tx.snooped = true;
+  const CoreId previous = owner_;
+  if (tx.request == Request::kGetS) {
+    if (previous == kNoCore && sharers_.empty()) {
+      owner_ = tx.core;
+      state_ = LineState::kExclusive;
+      return;
+    }
+    if (previous != kNoCore && previous != tx.core) {
+      const bool dirty = state_ == LineState::kModified || state_ == LineState::kOwned;
+      if (dirty && directory_->spec().protocol == Protocol::kMoesi) {
+        state_ = LineState::kOwned;
+      } else {
+        sharers_.add(previous);
+        owner_ = kNoCore;
+        state_ = LineState::kShared;
+      }
+    }
+    if (owner_ != tx.core) sharers_.add(tx.core);
+    return;
+  }
+  sharers_.clear();
+  if (tx.request == Request::kGetM) {
+    owner_ = tx.core;
+    state_ = LineState::kModified;
+  } else {
+    owner_ = kNoCore;
+    state_ = LineState::kShared;  // at the home, which is up to date
+  }
+  notify(tx.request == Request::kGetM ? tx.core : kNoCore);
+}
+
+// Watchers in other cores have lost the line. They may unwatch while being told.
+void Line::notify(CoreId writer) {
+  for (std::size_t i = watchers_.size(); i-- > 0;)
+    if (i < watchers_.size() && watchers_[i]->watcher_core != writer)
+      watchers_[i]->line_lost(*this);
+}
+
+void Line::complete(Transaction& tx) {
+  if (!tx.snooped) snoop(tx);
+  emit(tx);
+  if (!tx.queued) return;
+  CHECK(head_ == &tx, "only the request in service completes");
+  head_ = tx.next;
+  free_at_ = directory_->engine().now() + tx.hold;
+  while (head_ != nullptr) {
+    Transaction& next = *head_;
+    if (next.request != Request::kGetS || !clean()) {
+      start(next, next.arrival);
+      return;
+    }
+    // Reads of what is now a clean line do not wait for each other.
+    next.queued = false;
+    head_ = next.next;
+    start(next, next.arrival);
+    snoop(next);
+  }
+}
+
+void Line::emit(const Transaction& tx) const {
+  trace::Tracer& tracer = directory_->tracer();
+  if (!tracer.wanted<trace::LineTransfer>()) return;
+  const trace::Access access = tx.request == Request::kGetS   ? trace::Access::kRead
+                               : tx.request == Request::kGetM ? trace::Access::kWrite
+                                                              : trace::Access::kFarAtomic;
+  tracer.emit(trace::LineTransfer{tx.issued, directory_->engine().now(), tx.started - tx.arrival,
+                                  tx.cpu, name_, access, tx.from});
+}
+
+void Line::watch(Watcher& watcher) {
+  watchers_.push_back(&watcher);
+  if (head_ != nullptr && head_->in_service && !head_->snooped && head_->request != Request::kGetS)
+    directory_->engine().post(std::max(head_->snoop_at, directory_->engine().now()), settle_event,
+                              this, 0);
+}
+
+void Line::unwatch(Watcher& watcher) {
+  const auto it = std::find(watchers_.begin(), watchers_.end(), &watcher);
+  CHECK(it != watchers_.end(), "unwatch without watch");
+  watchers_.erase(it);
+}
+
+int Line::queue_length() const {
+  int length = 0;
+  for (const Transaction* tx = head_; tx != nullptr; tx = tx->next) ++length;
+  return length;
+}
+
+}  // namespace idlesim::hw
