@@ -169,14 +169,14 @@ class Checker:
 
     def coherence(self, c):
         pointer = "/coherence"
-        far = isinstance(c, dict) and c.get("atomics") == "far"
+        far = isinstance(c, dict) and c.get("atomics") in ("far", "far_unless_unique")
         plain = {"l1_hit_cycles", "sibling_transfer_ns", "directory_ns", "memory_ns",
                  "spread_percent"} | ({"far_atomic_ns"} if far else set())
         if not self.parameters(pointer, c, plain,
                                {"protocol", "cluster", "socket", "remote", "atomics"}):
             return
         self.one_of(pointer + "/protocol", c["protocol"], {"mesi", "mesif", "moesi"})
-        self.one_of(pointer + "/atomics", c["atomics"], {"near", "far"})
+        self.one_of(pointer + "/atomics", c["atomics"], {"near", "far", "far_unless_unique"})
         for relation in ("cluster", "socket", "remote"):
             self.parameters(f"{pointer}/{relation}", c[relation], LEGS)
         if self.errors:
