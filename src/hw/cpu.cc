@@ -237,6 +237,18 @@ Cpu::Barrier Cpu::barrier(SourceLocation where) {
   return {{*this}};
 }
 
+Cpu::Barrier Cpu::barrier_after_atomic(SourceLocation where) {
+  if (spec_.arch != Arch::kX86_64) return barrier(where);
+  op_.kind = MemoryOp::Kind::kNothing;
+  return {{*this}};
+}
+
+Cpu::Load Cpu::load_for_write(Word& word, SourceLocation where) {
+  where_ = where;
+  op_ = {MemoryOp::Kind::kLoadForWrite, AtomicOp::kOr, &word, 0, 0, 0};
+  return {{*this}};
+}
+
 std::uint64_t Cpu::apply(AtomicOp op, Word& word, std::uint64_t operand, std::uint64_t expected) {
   const std::uint64_t old = word.peek();
   switch (op) {
@@ -284,13 +296,16 @@ Time Cpu::sibling_penalty(Line& line) {
 bool Cpu::start_op() {
   const bool buffered = store_head_ < store_buffer_.size();
   switch (op_.kind) {
+    case MemoryOp::Kind::kNothing:
+      return true;
     case MemoryOp::Kind::kLoad:
+    case MemoryOp::Kind::kLoadForWrite:
     case MemoryOp::Kind::kSpinLoad:
       if (buffered) {
         bool must_drain = false;
         if (forwarded(*op_.word, op_.result, must_drain)) {
           if (must_drain) return wait_for_drain();
-          return op_.kind == MemoryOp::Kind::kLoad || spin_loaded();
+          return op_.kind != MemoryOp::Kind::kSpinLoad || spin_loaded();
         }
       }
       return try_op();
@@ -330,6 +345,12 @@ bool Cpu::try_op() {
     op_.result = word.peek();
     if (op_.kind == MemoryOp::Kind::kSpinLoad) return spin_loaded();
     return finish_op(penalty);
+  }
+  if (op_.kind == MemoryOp::Kind::kLoadForWrite) {
+    if (wait_ != Wait::kMemory && !line.can_write(watcher_core))
+      return request_line(Request::kGetM, {});
+    op_.result = word.peek();
+    return finish_op(sibling_penalty(line));
   }
   const bool locked = op_.kind != MemoryOp::Kind::kStore;
   if (wait_ != Wait::kMemory && !line.can_write(watcher_core))

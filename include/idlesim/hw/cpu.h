@@ -106,6 +106,11 @@ class Cpu final : public Watcher {
   // Linux has none (smp_mb__after_atomic is empty there): see Kernel.
   Barrier barrier(SourceLocation where = SourceLocation::current());
 
+  // smp_mb__after_atomic(): empty on x86, where the atomic was a full barrier already.
+  Barrier barrier_after_atomic(SourceLocation where = SourceLocation::current());
+  // A load that asks for the line to write it, because a store to it follows at once.
+  Load load_for_write(Word& word, SourceLocation where = SourceLocation::current());
+
   struct IrqEnable;
   // STI, local_irq_enable(): takes what is pending before anything else.
   IrqEnable local_irq_enable(SourceLocation where = SourceLocation::current());
@@ -167,7 +172,16 @@ class Cpu final : public Watcher {
   };
   enum class Next : std::uint8_t { kNothing, kInterrupt, kInterruptDone, kSwitch, kStart };
   struct MemoryOp {
-    enum class Kind : std::uint8_t { kLoad, kAtomic, kBarrier, kPostedAtomic, kStore, kSpinLoad };
+    enum class Kind : std::uint8_t {
+      kNothing,
+      kLoad,
+      kLoadForWrite,
+      kAtomic,
+      kBarrier,
+      kPostedAtomic,
+      kStore,
+      kSpinLoad,
+    };
     Kind kind = Kind::kLoad;
     AtomicOp op = AtomicOp::kOr;
     Word* word = nullptr;
