@@ -14,6 +14,7 @@ import pathlib
 import re
 import sys
 
+sys.dont_write_bytecode = True  # the tests run this from the source tree
 from path_lengths import METRICS, ZERO, Data, Missing, Model, add
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -22,6 +23,10 @@ CUT_PHASES = ("write", "block", "idle", "irq", "exit", "resume", "membar", "memb
               "futexwake")
 MITIGATED_PHASES = ("write", "block", "idle", "irq", "exit", "resume", "call", "callirq", "round", "membar",
                     "membarirq", "futexwait", "futexresume", "futexwake")
+# Segments of phases without self rows in the mitigation runs take the delta of a similar one.
+SIMILAR = {"futex_wait_entry": "sys_read_entry", "futex_wake_entry": "sys_write_entry",
+           "futex_wake_exit": "sys_write_exit", "irq_entry_rcu_watching": "irq_entry",
+           "irq_exit_rcu_watching": "irq_exit"}
 
 
 def largest_remainder(shares, total):
@@ -118,6 +123,8 @@ def mitigation_deltas(model, suffix):
     deltas.update({n: (d, "measured") for n, d in whole_phase_deltas(model, suffix).items()})
     rate = sum(d[0] for d, _ in deltas.values()) / sum(model.evaluate(n).total[0] for n in deltas)
     for name in model.names():
+        if name in SIMILAR and name not in deltas:
+            deltas[name] = (deltas[SIMILAR[name]][0], "assumed")
         if name not in deltas:
             deltas[name] = ((round(model.evaluate(name).total[0] * rate), 0, 0, 0), "assumed")
     return deltas
