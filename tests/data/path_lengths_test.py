@@ -25,7 +25,7 @@ TRACED = {"x61": ("linux-6.1-x86_64", "x86_64.csv", "6.1.192"), "x612": ("linux-
 # Phases whose length varies from instance to instance, so that a sum of medians need not be the median of sums.
 VARIABLE = ("mprotect", "sleep1ms", "sleep20ms", "lazy-munmap", "same-cpu", "in:kthread")
 # Tree windows that show one instance of such a phase.
-VARIABLE_WINDOW = ("in:kthread", "sys_mprotect", "window 09 ", "window 04 ")
+VARIABLE_WINDOW = ("in:kthread", "sys_mprotect", "09 cpu", "04 cpu")
 # Names that model code relies on, by architecture.
 REQUIRED = {
     "both": """do_idle_head tick_nohz_idle_enter do_idle_loop_head cpuidle_idle_call_head tick_nohz_idle_stop_tick
