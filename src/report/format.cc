@@ -30,6 +30,17 @@ DisplayUnit display_unit(const std::string& unit, double typical) {
   return shown;
 }
 
+DisplayUnit large_unit(double typical) {
+  const double size = std::fabs(typical);
+  DisplayUnit unit;
+  if (size >= 1e9)
+    unit = {" G", 1e9, 0};
+  else if (size >= 1e6)
+    unit = {" M", 1e6, 0};
+  unit.decimals = decimals_for(typical / unit.divisor);
+  return unit;
+}
+
 std::string format_value(double value, const DisplayUnit& unit) {
   return fmt::format("{:.{}f}", value / unit.divisor, unit.decimals);
 }
@@ -42,6 +53,13 @@ std::string format_number(double value) {
   const double size = std::fabs(value);
   if (size == std::floor(size) && size < 1e15) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}f}", value, decimals_for(value));
+}
+
+std::string format_short(double value) {
+  const double size = std::fabs(value);
+  if (size == std::floor(size) && size < 1e6) return fmt::format("{:.0f}", value);
+  const DisplayUnit unit = large_unit(value);
+  return fmt::format("{:.4g}{}", value / unit.divisor, unit.name);
 }
 
 std::string format_share(double share) { return fmt::format("{:.1f} %", share * 100); }

@@ -19,10 +19,15 @@ struct DisplayUnit {
 // stay what they are. Decimals for about four digits of `typical`.
 DisplayUnit display_unit(const std::string& unit, double typical);
 
+// For other numbers of the size of `typical`: " M" or " G" from a million on.
+DisplayUnit large_unit(double typical);
+
 std::string format_value(double value, const DisplayUnit& unit);
 std::string format_interval(const Interval& interval, const DisplayUnit& unit);
 // A number alone, with about four significant digits; a whole number with all its digits.
 std::string format_number(double value);
+// Four significant digits without trailing zeros, M and G from a million on: "0.46", "14.5 G".
+std::string format_short(double value);
 // Of a share 0..1: "12.3 %".
 std::string format_share(double share);
 // "+12.3 %", "-0.4 %", "0.0 %".
