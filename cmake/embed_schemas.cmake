@@ -1,0 +1,15 @@
+# Writes OUTPUT, a C++ file with the text of every INPUT_DIR/NAME.schema.json, so that the program
+# needs no files to print and name its schemas. Run as a script at build time.
+file(GLOB schemas ${INPUT_DIR}/*.schema.json)
+list(SORT schemas)
+set(code "// Made by cmake/embed_schemas.cmake.\n#include \"idlesim/report/schemas.h\"\n\n")
+string(APPEND code "namespace idlesim::report {\n\nnamespace {\n\nconstexpr EmbeddedSchema kSchemas[] = {\n")
+foreach(path ${schemas})
+  get_filename_component(name ${path} NAME)
+  string(REPLACE ".schema.json" "" name "${name}")
+  file(READ ${path} text)
+  string(APPEND code "    {\"${name}\", R\"schema(${text})schema\"},\n")
+endforeach()
+string(APPEND code "};\n\n}  // namespace\n\n")
+string(APPEND code "std::span<const EmbeddedSchema> embedded_schemas() { return kSchemas; }\n\n}  // namespace idlesim::report\n")
+file(WRITE ${OUTPUT} "${code}")
