@@ -11,10 +11,11 @@ TEST(Extends, MergesObjectsAndReplacesArraysAndParameters) {
   "name": "base", "list": [1, 2, 3], "deep": {"kept": 1, "changed": 2},
   "cost": {"value": 5, "source": "s", "origin": "assumed", "range": [4, 6]}
 })");
-  files.write("middle.json", R"({"extends": "base", "deep": {"middle": 1}})");
+  files.write("middle.json", R"({"extends": "base", "deep": {"middle": 1}, "plain": {"a": 1}})");
   const std::string path = files.write("top.json", R"({
   "extends": "middle", "name": "top", "list": [9], "deep": {"changed": 3, "new": 4},
-  "cost": {"value": 50, "source": "t", "origin": "measured"}, "more": true
+  "cost": {"value": 50, "source": "t", "origin": "measured"}, "more": true,
+  "plain": {"value": 2}
 })");
   Document doc = load_with_extends(path);
   EXPECT_EQ(doc.resolved_json(), R"({
@@ -30,6 +31,9 @@ TEST(Extends, MergesObjectsAndReplacesArraysAndParameters) {
     "value": 50,
     "source": "t",
     "origin": "measured"
+  },
+  "plain": {
+    "value": 2
   },
   "more": true
 }
@@ -58,6 +62,22 @@ TEST(Extends, ErrorsPointToTheFileTheValueCameFrom) {
             "top.json:4:21: /l/1: expected an integer, found \"y\"\n"
             "base.json:2:6: /a: expected an integer, found \"x\"\n"
             "base.json:3:12: /b/c: expected an integer, found \"x\"");
+}
+
+TEST(Extends, TheKeyExtendsMayStandAnywhere) {
+  const TestFiles files("anywhere");
+  files.write("base.json", R"({"a": 1, "b": 2})");
+  files.write("middle.json", R"({"a": 3, "extends": "base", "c": 4, "d": 5})");
+  Document doc = load_with_extends(files.write("top.json", R"({"d": 7, "extends": "middle"})"));
+  EXPECT_EQ(doc.resolved_json(), "{\n  \"a\": 3,\n  \"b\": 2,\n  \"c\": 4,\n  \"d\": 7\n}\n");
+}
+
+TEST(Extends, TheRightKeyIsReplacedWhenABaseExtendsToo) {
+  const TestFiles files("taken");
+  files.write("empty.json", "{}");
+  files.write("base.json", R"({"extends": "empty", "a": 1, "b": 2})");
+  Document doc = load_with_extends(files.write("top.json", R"({"extends": "base", "a": 5})"));
+  EXPECT_EQ(doc.resolved_json(), "{\n  \"a\": 5,\n  \"b\": 2\n}\n");
 }
 
 TEST(Extends, MissingBaseCycleAndWrongType) {

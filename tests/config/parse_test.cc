@@ -76,6 +76,15 @@ TEST(Parse, ColumnsCountCharacters) {
             "f.json:1:17: /n: expected true or false, found \"x\"");
 }
 
+TEST(Parse, EscapesInStringsDoNotShiftPositions) {
+  EXPECT_EQ(errors(R"({"a\"b": "\\\"{,\u00e9", "n": "x"})",
+                   [](Reader in) {
+                     EXPECT_EQ(in.string("a\"b"), "\\\"{,\xC3\xA9");
+                     in.boolean("n");
+                   }),
+            "f.json:1:31: /n: expected true or false, found \"x\"");
+}
+
 TEST(Parse, AByteOrderMarkDoesNotShiftPositions) {
   EXPECT_EQ(errors("\xEF\xBB\xBF{\"n\": 1}", [](Reader in) { in.string("n"); }),
             "f.json:1:7: /n: expected a string, found a number");

@@ -100,6 +100,9 @@ TEST(Reader, UnreadKeysAtEveryDepthButNotInsideWhatWasNotRead) {
   // Not even the root was asked for anything: all of it is unknown.
   EXPECT_EQ(errors(R"({"a": {"b": 1}})", [](Reader) {}), "f.json:1:2: /a: unknown key");
   EXPECT_EQ(errors(R"({"a": {"b": 1}})", [](Reader in) { in.ignore("a"); }), "");
+  // Of the wrong type as a whole: nothing is said about its inside.
+  EXPECT_EQ(errors(R"({"a": {"b": 1}})", [](Reader in) { in.string("a"); }),
+            "f.json:1:7: /a: expected a string, found an object");
 }
 
 TEST(Reader, PointersEscapeAndMessagesStayOnOneLine) {
