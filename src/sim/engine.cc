@@ -1,149 +1,267 @@
 #include "idlesim/sim/engine.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace idlesim::sim {
 
-Engine::Engine() { groups_.assign(1, Group{{kNever, kNever, kNever, kNever}}); }
+namespace {
+
+using Key = std::uint64_t;
+
+Key lesser(Key a, Key b) { return a < b ? a : b; }
+
+// The walks through the tree are most of the work of an event: no branches but the loop's, and one
+// comparison per level that must wait for the level below.
+Key least_sibling(const Key* tree, std::size_t place) {
+  Key least = lesser(lesser(tree[place ^ 1], tree[place ^ 2]), tree[place ^ 3]);
+  asm("" : "+r"(least));  // keeps compilers from comparing the level below first
+  return least;
+}
+
+}  // namespace
+
+struct Engine::Armed {
+  Time time;
+  std::uint64_t order;
+  SlotId slot;
+  bool operator<(const Armed& other) const {
+    return std::tie(time, order) < std::tie(other.time, other.order);
+  }
+};
+
+Engine::Engine() : owner_(kRanks) { rebuild(4, {}); }
 
 SlotId Engine::add_slot(Fire fire, void* object) {
-  CHECK(slots_.size() < kSequenceStep - 1, "too many slots for one engine");
+  CHECK(slots_.size() < kMaxSlots, "too many slots for one engine");
+  if (slots_.size() == first_leaf_) {
+    // Another level. All leaves stay equally deep, so that every walk takes the same number of
+    // turns, which branch predictors like.
+    if (fired_ != kNoSlot) replace_fired(kNever);
+    rebuild(first_leaf_ * 4, all_armed());
+  }
   slots_.push_back({fire, object});
-  if (first_leaf_ + slots_.size() > groups_.size() * 4) grow();
+  far_.emplace_back();
   return static_cast<SlotId>(slots_.size() - 1);
 }
 
-// Adds a level. All leaves stay equally deep, so that every walk to the root takes the same number
-// of turns, which the branch predictor likes.
-void Engine::grow() {
-  std::vector<Key> keys;
-  for (SlotId slot = 0; slot + 1 < slots_.size(); ++slot) keys.push_back(leaf(slot));
-  const std::size_t groups = groups_.size() * 4 + 1;
-  groups_.assign(groups, Group{{kNever, kNever, kNever, kNever}});
-  first_leaf_ = first_leaf_ * 4 + 4;
-  for (std::size_t slot = 0; slot < keys.size(); ++slot) {
-    const std::size_t place = first_leaf_ + slot;
-    groups_[place / 4].child[place % 4] = keys[slot];
-  }
-  for (std::size_t group = groups; group-- > 0;) {
-    const Group& g = groups_[group];
-    const Key winner = *std::min_element(g.child, g.child + 4);
-    if (group == 0)
-      root_ = winner;
-    else
-      groups_[(group - 1) / 4].child[(group - 1) % 4] = winner;
-  }
+// Everything armed, in order; fired_ must have been dealt with.
+std::vector<Engine::Armed> Engine::all_armed() const {
+  std::vector<Armed> armed;
+  const auto add = [&](SlotId slot, Key key) {
+    if (key == kFar)
+      armed.push_back({far_[slot].time, far_[slot].order, slot});
+    else if (key != kNever)
+      armed.push_back({time_of_key(key), key % kRanks, slot});
+  };
+  for (SlotId slot = 0; slot < slots_.size(); ++slot) add(slot, leaf(slot));
+  if (front_ != kNever) add(front_slot_, front_);
+  std::sort(armed.begin(), armed.end());
+  return armed;
 }
 
-// Writes the leaf of the slot that stands at the root; all of its path changes.
-void Engine::write_winner(SlotId slot, Key key) {
-  Group* const groups = groups_.data();
+// Gives every armed event a new key, in the same order.
+void Engine::rebase(bool to_earliest) {
+  if (fired_ != kNoSlot) replace_fired(kNever);
+  const std::vector<Armed> armed = all_armed();
+  base_ = to_earliest ? armed.front().time : now_;
+  rebuild(first_leaf_, armed);
+}
+
+// Makes a tree with this many leaves that holds these events, ranked in the order they are given.
+void Engine::rebuild(std::size_t first_leaf, const std::vector<Armed>& armed) {
+  front_ = kNever;
+  front_slot_ = kNoSlot;
+  aside_known_ = false;
+  rank_ = 0;
+  first_leaf_ = first_leaf;
+  groups_.assign(first_leaf / 2, Group{{kNever, kNever, kNever, kNever}});
+  for (const Armed& event : armed) {
+    Key& key = tree()[first_leaf_ + event.slot];
+    const auto since = static_cast<std::uint64_t>((event.time - base_).count_ps());
+    if (since < kHorizonPs) {
+      key = since << kRankBits | rank_;
+      owner_[rank_++] = event.slot;
+    } else {
+      key = kFar;
+    }
+  }
+  for (std::size_t group = groups_.size(); group-- > 1;)
+    tree()[group] = *std::min_element(groups_[group].place, groups_[group].place + 4);
+  root_ = tree()[1];
+}
+
+Time Engine::time_of_key(Key key) const {
+  if (key >= kFar) [[unlikely]]
+    return key == kFar ? earliest_far() : Time::never();
+  return base_ + Time::ps(static_cast<std::int64_t>(key >> kRankBits));
+}
+
+Time Engine::earliest_far() const {
+  Time earliest = Time::never();
+  for (SlotId slot = 0; slot < slots_.size(); ++slot)
+    if (leaf(slot) == kFar) earliest = std::min(earliest, far_[slot].time);
+  return earliest;
+}
+
+// Writes the leaf of a slot other than fired_. The walk ends where the winner stays what it was.
+void Engine::write(SlotId slot, Key key) {
+  Key* const tree = this->tree();
   std::size_t place = first_leaf_ + slot;
+  aside_known_ = false;
   for (;;) {
-    const std::size_t group = place / 4;
-    Key* const child = groups[group].child;
-    child[place % 4] = key;
-    const Key b = child[(place + 1) % 4];
-    const Key c = child[(place + 2) % 4];
-    const Key d = child[(place + 3) % 4];
-    const Key bc = b < c ? b : c;
-    const Key bcd = bc < d ? bc : d;
-    key = key < bcd ? key : bcd;
-    if (group == 0) break;
-    place = group - 1;
+    tree[place] = key;
+    key = lesser(key, least_sibling(tree, place));
+    place /= 4;
+    if (place == 1) break;
+    if (tree[place] == key) return;
   }
   root_ = key;
 }
 
-// Writes the leaf of any other slot; the walk ends where the winner stays what it was.
-void Engine::write(SlotId slot, Key key) {
-  Group* const groups = groups_.data();
-  std::size_t place = first_leaf_ + slot;
-  for (;;) {
-    const std::size_t group = place / 4;
-    Key* const child = groups[group].child;
-    child[place % 4] = key;
-    const Key winner = *std::min_element(child, child + 4);
-    if (group == 0) {
-      root_ = winner;
-      return;
+// Writes the leaf of fired_, whose whole path changes.
+void Engine::replace_fired(Key key) {
+  Key* const tree = this->tree();
+  std::size_t place = first_leaf_ + fired_;
+  fired_ = kNoSlot;
+  if (aside_known_) {
+    aside_known_ = false;
+    for (const Key* least = aside_.data(); place != 1; place /= 4) {
+      tree[place] = key;
+      key = lesser(key, *least++);
     }
-    place = group - 1;
-    if (groups[place / 4].child[place % 4] == winner) return;
-    key = winner;
+  } else {
+    do {
+      tree[place] = key;
+      key = lesser(key, least_sibling(tree, place));
+      place /= 4;
+    } while (place != 1);
   }
+  root_ = key;
+}
+
+void Engine::look_aside() const {
+  Key* out = aside_.data();
+  second_ = kNever;
+  for (std::size_t place = first_leaf_ + fired_; place != 1; place /= 4) {
+    *out = least_sibling(tree(), place);
+    second_ = lesser(second_, *out++);
+  }
+  aside_known_ = true;
+}
+
+Time Engine::next_time() const {
+  if (fired_ == kNoSlot) return time_of_key(lesser(front_, root_));
+  if (!aside_known_) look_aside();
+  return time_of_key(lesser(front_, second_));
+}
+
+bool Engine::is_free_until(Time time) {
+  if (stopped_) return false;
+  bound_ = next_time();
+  return time < bound_;
+}
+
+Time Engine::time_of(SlotId slot) const {
+  if (slot == front_slot_) return time_of_key(front_);
+  if (slot == fired_) return Time::never();
+  const Key key = leaf(slot);
+  return key == kFar ? far_[slot].time : time_of_key(key);
 }
 
 void Engine::schedule(SlotId slot, Time time) {
-  CHECK(time >= now_, "an event cannot be in the past");
-  if (time == Time::never()) return cancel(slot);
-  const Key key = key_of(time, take_sequence() | slot);
-  if (slot == fired_) {
-    fired_ = kNoSlot;
-    write_winner(slot, key);
-  } else {
+  const auto since = static_cast<std::uint64_t>((time - base_).count_ps());
+  if (time < now_ || since >= kHorizonPs || rank_ == kRanks) [[unlikely]]
+    return schedule_rarely(slot, time);
+  bound_ = std::min(bound_, time);
+  const Key key = since << kRankBits | rank_;
+  owner_[rank_++] = slot;
+  arm(slot, key);
+}
+
+inline void Engine::arm(SlotId slot, Key key) {
+  if (slot == fired_)
+    replace_fired(key);
+  else if (slot == front_slot_)
+    front_ = key;
+  else if (key > front_ || leaf(slot) != kNever)
     write(slot, key);
+  else {
+    std::swap(front_, key);
+    std::swap(front_slot_, slot);
+    if (slot != kNoSlot) write(slot, key);
   }
+}
+
+void Engine::schedule_rarely(SlotId slot, Time time) {
+  if (time < now_) reject(time);
+  cancel(slot);
+  if (time == Time::never()) return;
+  rebase(false);
+  if (static_cast<std::uint64_t>((time - base_).count_ps()) < kHorizonPs) {
+    schedule(slot, time);
+  } else {
+    far_[slot] = {time, far_order_++};
+    write(slot, kFar);
+  }
+}
+
+void Engine::reject(Time time) const {
+  CHECK(time >= now_, "time " + std::to_string(time.count_ps()) + " ps is past; it is " +
+                          std::to_string(now_.count_ps()) + " ps");
+  throw SimulationError("unreachable");
 }
 
 void Engine::cancel(SlotId slot) {
-  if (armed(slot)) write(slot, kNever);
-}
-
-void Engine::retire_fired() {
-  write_winner(fired_, kNever);
-  fired_ = kNoSlot;
-}
-
-// The earliest key but for the one at the root: the least of all its siblings on the way up.
-Engine::Key Engine::second() const {
-  Key least = kNever;
-  std::size_t place = first_leaf_ + slot_of(root_);
-  for (;;) {
-    const Group& group = groups_[place / 4];
-    for (std::size_t other = 1; other < 4; ++other)
-      least = std::min(least, group.child[(place + other) % 4]);
-    if (place < 4) return least;
-    place = place / 4 - 1;
+  if (slot == front_slot_) {
+    front_ = kNever;
+    front_slot_ = kNoSlot;
+  } else if (slot != fired_ && leaf(slot) != kNever) {
+    write(slot, kNever);
   }
 }
 
+// Every transient event in flight has a slot, which the next one uses again.
 void Engine::post(Time time, PostFire fire, void* object, std::uint64_t argument) {
-  CHECK(time >= now_ && time != Time::never(), "a transient event needs a time");
-  if (transient_slot_ == kNoSlot) transient_slot_ = add_slot(fire_transient, this);
-  const Key key = key_of(time, take_sequence() | transient_slot_);
-  transients_.push_back({key, fire, object, argument});
-  std::push_heap(transients_.begin(), transients_.end(),
-                 [](const Transient& a, const Transient& b) { return a.key > b.key; });
-  if (transients_.front().key != key) return;
-  if (fired_ == transient_slot_) {
-    fired_ = kNoSlot;
-    write_winner(transient_slot_, key);
-  } else {
-    write(transient_slot_, key);
+  CHECK(time != Time::never(), "a transient event needs a time to come");
+  if (free_transients_.empty()) {
+    Transient& fresh = transients_.emplace_back(Transient{*this, kNoSlot, nullptr, nullptr, 0});
+    fresh.slot = add_slot(fire_transient, &fresh);
+    free_transients_.push_back(&fresh);
   }
+  Transient& event = *free_transients_.back();
+  schedule(event.slot, time);
+  free_transients_.pop_back();
+  event.fire = fire;
+  event.object = object;
+  event.argument = argument;
 }
 
-void Engine::fire_transient(void* engine) {
-  Engine& self = *static_cast<Engine*>(engine);
-  std::pop_heap(self.transients_.begin(), self.transients_.end(),
-                [](const Transient& a, const Transient& b) { return a.key > b.key; });
-  const Transient event = self.transients_.back();
-  self.transients_.pop_back();
-  if (!self.transients_.empty()) {
-    self.fired_ = kNoSlot;
-    self.write_winner(self.transient_slot_, self.transients_.front().key);
-  }
+void Engine::fire_transient(void* transient) {
+  auto& self = *static_cast<Transient*>(transient);
+  self.engine.free_transients_.push_back(&self);
+  const Transient event = self;
   event.fire(event.object, event.argument);
 }
 
 bool Engine::step() {
   if (stopped_) return false;
-  if (fired_ != kNoSlot) retire_fired();
-  if (root_ >= kNever) return false;
-  now_ = time_of_key(root_);
-  const SlotId slot = slot_of(root_);
-  fired_ = slot;
+  if (fired_ != kNoSlot) replace_fired(kNever);
+  SlotId slot = front_slot_;
+  if (front_ < root_) {
+    now_ = time_of_key(front_);
+    front_ = kNever;
+    front_slot_ = kNoSlot;
+  } else {
+    if (root_ >= kFar) [[unlikely]] {
+      if (root_ == kNever) return false;
+      rebase(true);
+    }
+    slot = owner_[root_ % kRanks];
+    fired_ = slot;
+    now_ = time_of_key(root_);
+  }
+  bound_ = Time();
   ++events_;
   const Slot& target = slots_[slot];
   target.fire(target.object);

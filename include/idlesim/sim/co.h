@@ -5,9 +5,10 @@
 // grows the stack nor depends on tail calls. Only a child that did suspend continues its parent
 // from its final suspension.
 //
-// Rules (they keep references alive and avoid g++ 12 faults): no lambda coroutines; parameters by
-// value or by reference to something that outlives the run; declare a local before an await in a
-// condition; await a Co exactly once.
+// Rules (they keep references alive and avoid faults of g++ 12): no lambda coroutines; parameters
+// by value or by reference to something that outlives the run; await a Co exactly once; declare a
+// local before an await in a condition; no await beside && or || in the condition of a loop, since
+// g++ 12 makes it even where the other side has decided.
 #ifndef IDLESIM_SIM_CO_H_
 #define IDLESIM_SIM_CO_H_
 

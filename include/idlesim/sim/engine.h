@@ -7,8 +7,10 @@
 #ifndef IDLESIM_SIM_ENGINE_H_
 #define IDLESIM_SIM_ENGINE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "idlesim/base/check.h"
@@ -36,9 +38,7 @@ class Engine {
   void cancel(SlotId slot);
   bool armed(SlotId slot) const { return time_of(slot) != Time::never(); }
   // Time::never() if the slot is not armed; so it is while it fires, until it is armed again.
-  Time time_of(SlotId slot) const {
-    return slot == fired_ ? Time::never() : time_of_key(leaf(slot));
-  }
+  Time time_of(SlotId slot) const;
 
   // A transient event: `fire(object, argument)` at `time`, in order with all other events. It
   // cannot be cancelled or moved.
@@ -47,14 +47,14 @@ class Engine {
   Time now() const { return now_; }
   // Time of the earliest armed event, Time::never() if there is none. While a slot fires its own
   // event no longer counts.
-  Time next_time() const { return time_of_key(fired_ == kNoSlot ? root_ : second()); }
+  Time next_time() const;
 
   // If nothing else happens up to and including `time`, moves the clock there and returns true: the
   // entity that runs goes on without suspending. False also once stopped, so that it comes to rest.
   bool try_advance(Time time) {
-    if (fired_ != kNoSlot) retire_fired();
-    if (time >= time_of_key(root_) || stopped_) return false;
-    CHECK(time >= now_, "the clock cannot go back");
+    if (time >= bound_ && !is_free_until(time)) return false;
+    if (time < now_) [[unlikely]]
+      reject(time);
     now_ = time;
     return true;
   }
@@ -65,73 +65,96 @@ class Engine {
   // Fires events until none is armed or the engine is stopped.
   void run();
   // Nothing fires any more after the current event.
-  void stop() { stopped_ = true; }
+  void stop() {
+    stopped_ = true;
+    bound_ = Time();
+  }
   bool stopped() const { return stopped_; }
 
   // Events fired so far, transient ones included.
   std::uint64_t events() const { return events_; }
 
  private:
-  // (time, sequence, slot) as one number. 20 bits name a slot, 44 the sequence: at 10^8 schedule
-  // calls a second of host time these last two days.
-  __extension__ using Key = unsigned __int128;
-  static constexpr int kSlotBits = 20;
-  static constexpr std::uint64_t kSequenceStep = std::uint64_t{1} << kSlotBits;
+  // The order of an event in one word: its time since base_, then its rank, which counts the
+  // schedule calls since base_ was set. When the ranks are used up, or the word cannot hold the
+  // time of the next event, rebase() gives all armed events new keys in the same order.
+  using Key = std::uint64_t;
+  static constexpr int kRankBits = 17;
+  static constexpr SlotId kRanks = SlotId{1} << kRankBits;
+  static constexpr std::uint64_t kHorizonPs = (std::uint64_t{1} << (64 - kRankBits)) - 1;
+  static constexpr SlotId kMaxSlots = kRanks / 2;
   static constexpr SlotId kNoSlot = ~SlotId{0};
-  static constexpr Key kNever = static_cast<Key>(std::uint64_t{1} << 63 ^ ~std::uint64_t{0}) << 64;
+  static constexpr Key kNever = ~Key{0};
+  static constexpr Key kFar = kNever - 1;  // beyond the horizon: see far_
+  static constexpr int kMaxLevels = kRankBits / 2 + 1;
 
-  // The four children of one node, on one cache line. The winner of group g stands in group
-  // (g - 1) / 4 at place (g - 1) % 4, and that of group 0 in root_.
-  struct alignas(64) Group {
-    Key child[4];
+  // Four nodes of the tree with one parent. Nodes are numbered so that the parent of place p is at
+  // place p / 4 and the root at place 1, so its children at 4 to 7, theirs at 16 to 31.
+  struct alignas(32) Group {
+    Key place[4];
   };
   struct Slot {
     Fire fire;
     void* object;
   };
+  // The event of a slot whose leaf is kFar.
+  struct Far {
+    Time time;
+    std::uint64_t order = 0;
+  };
   struct Transient {
-    Key key;
+    Engine& engine;
+    SlotId slot;
     PostFire fire;
     void* object;
     std::uint64_t argument;
   };
+  struct Armed;
 
-  static Time time_of_key(Key key) { return Time::ps(static_cast<std::int64_t>(key >> 64)); }
-  static Key key_of(Time time, std::uint64_t low) {
-    return static_cast<Key>(static_cast<std::uint64_t>(time.count_ps())) << 64 | low;
-  }
-  static SlotId slot_of(Key key) {
-    return static_cast<SlotId>(static_cast<std::uint64_t>(key) & (kSequenceStep - 1));
-  }
-  const Key& leaf(SlotId slot) const {
-    const std::size_t place = first_leaf_ + slot;
-    return groups_[place / 4].child[place % 4];
-  }
-
-  std::uint64_t take_sequence() {
-    const std::uint64_t sequence = sequence_;
-    sequence_ += kSequenceStep;
-    CHECK(sequence_ != 0, "too many schedule calls for one engine");
-    return sequence;
-  }
+  [[noreturn]] void reject(Time time) const;
+  Time time_of_key(Key key) const;
+  Key* tree() { return groups_.front().place; }
+  const Key* tree() const { return groups_.front().place; }
+  Key leaf(SlotId slot) const { return tree()[first_leaf_ + slot]; }
+  void schedule_rarely(SlotId slot, Time time);
+  void arm(SlotId slot, Key key);
   void write(SlotId slot, Key key);
-  void write_winner(SlotId slot, Key key);
-  void retire_fired();
-  Key second() const;
-  void grow();
-  static void fire_transient(void* engine);
+  void replace_fired(Key key);
+  void look_aside() const;
+  bool is_free_until(Time time);
+  void rebase(bool to_earliest);
+  void rebuild(std::size_t first_leaf, const std::vector<Armed>& armed);
+  std::vector<Armed> all_armed() const;
+  Time earliest_far() const;
+  static void fire_transient(void* transient);
 
-  Key root_ = kNever;
   Time now_;
-  SlotId fired_ = kNoSlot;  // its leaf and path still hold the key that fired
+  Time bound_;  // no event is armed before this; it may be too low
+  Time base_;   // <= now_
+  SlotId rank_ = 0;
+  // The slot that fires, if its event came from the tree. Its leaf and the path to the root still
+  // hold its old key, which is less than any other, until it is armed again or the next event is
+  // wanted: most often one walk serves both.
+  SlotId fired_ = kNoSlot;
+  // An armed slot has its key either here or in its leaf. This one takes the events that come and
+  // go while the others wait, so that those need no walk through the tree.
+  SlotId front_slot_ = kNoSlot;
   bool stopped_ = false;
-  std::uint64_t sequence_ = 0;
+  // While aside_known_: the least key beside the path of fired_, in all and for each level.
+  mutable bool aside_known_ = false;
+  Key front_ = kNever;
+  Key root_ = kNever;
   std::uint64_t events_ = 0;
-  std::size_t first_leaf_ = 0;  // counted in children over all groups
+  std::size_t first_leaf_ = 0;  // the place of slot 0; there are as many leaves
   std::vector<Group> groups_;
+  std::vector<SlotId> owner_;  // by rank
   std::vector<Slot> slots_;
-  SlotId transient_slot_ = kNoSlot;
-  std::vector<Transient> transients_;  // a heap, earliest first
+  mutable Key second_ = kNever;
+  mutable std::array<Key, kMaxLevels> aside_{};
+  std::vector<Far> far_;  // by slot
+  std::uint64_t far_order_ = 0;
+  std::deque<Transient> transients_;
+  std::vector<Transient*> free_transients_;
 };
 
 }  // namespace idlesim::sim
