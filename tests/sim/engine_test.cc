@@ -343,11 +343,11 @@ class Twin {
 
 // Enough schedule calls that the ranks run out several times.
 TEST(Engine, AgreesWithASortedMapUnderRandomCalls) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (std::uint64_t seed : {1, 2}) {
     Twin twin(seed);
-    twin.run(200'000);
+    twin.run(120'000);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
-    EXPECT_GT(twin.fired_events(), 100'000u);
+    EXPECT_GT(twin.fired_events(), 60'000u);
   }
 }
 
