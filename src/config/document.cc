@@ -27,7 +27,9 @@ void find_unread(State& state, const Node& node) {
   }
 }
 
-void write(JsonWriter& out, const Node& node) {
+}  // namespace
+
+void write_node(JsonWriter& out, const Node& node) {
   switch (node.kind) {
     case Kind::kNull:
       out.null();
@@ -45,7 +47,7 @@ void write(JsonWriter& out, const Node& node) {
       const bool flat = std::all_of(node.children.begin(), node.children.end(),
                                     [](const auto& child) { return child->children.empty(); });
       out.begin_array(flat ? JsonWriter::Layout::kOneLine : JsonWriter::Layout::kLines);
-      for (const auto& child : node.children) write(out, *child);
+      for (const auto& child : node.children) write_node(out, *child);
       out.end_array();
       break;
     }
@@ -54,14 +56,12 @@ void write(JsonWriter& out, const Node& node) {
       for (const auto& child : node.children) {
         if (child->ignored()) continue;
         out.key(child->key);
-        write(out, *child);
+        write_node(out, *child);
       }
       out.end_object();
       break;
   }
 }
-
-}  // namespace
 
 Document::Document(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Document::Document(Document&&) noexcept = default;
@@ -99,7 +99,7 @@ std::string Document::resolved_json() const {
   return out.take();
 }
 
-void Document::write_resolved(JsonWriter& out) const { write(out, *state_->root); }
+void Document::write_resolved(JsonWriter& out) const { write_node(out, *state_->root); }
 
 std::string Document::digest() const { return sha256_hex(resolved_json()); }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "idlesim/config/json_writer.h"
 #include "idlesim/config/decimal.h"
 #include "idlesim/config/findings.h"
 #include "idlesim/config/parameter.h"
@@ -61,6 +62,9 @@ struct Node {
   // Takes a member out of an object; nullptr if there is none.
   std::unique_ptr<Node> take(std::string_view name);
 };
+
+// The node as JSON, without ignored keys (document.cc).
+void write_node(JsonWriter& out, const Node& node);
 
 struct StateFinding {
   Position at;

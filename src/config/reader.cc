@@ -141,6 +141,17 @@ std::string Reader::as_enumeration(Words allowed) {
   return fallback;
 }
 
+std::string Reader::as_text() {
+  if (node_ == nullptr) return {};
+  node_->settled = true;
+  if (node_->kind == Kind::kString) return node_->text;
+  JsonWriter out;
+  write_node(out, *node_);
+  std::string text = out.take();
+  text.pop_back();
+  return text;
+}
+
 Decimal Reader::as_decimal() { return is(Kind::kNumber, "a number") ? node_->number : Decimal(); }
 
 std::string Reader::string(std::string_view key) { return child(key, "a string").as_string(); }

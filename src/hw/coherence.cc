@@ -282,6 +282,15 @@ void Line::emit(const Transaction& tx) const {
                                   tx.cpu, name_, access, tx.from});
 }
 
+void Line::take(CpuId cpu, CoreId core) {
+  if (head_ != nullptr) return;
+  owner_ = core;
+  state_ = LineState::kModified;
+  sharers_.clear();
+  last_writer_ = cpu;
+  notify(core);
+}
+
 void Line::watch(Watcher& watcher) {
   watchers_.push_back(&watcher);
   if (head_ != nullptr && head_->in_service && !head_->snooped && head_->request != Request::kGetS)

@@ -85,6 +85,8 @@ class Reader {
   // --- the value itself (elements of arrays, members()) ---
 
   std::string as_string();
+  // Any value, as one writes it after --set: a string bare, everything else as JSON.
+  std::string as_text();
   bool as_boolean();
   std::int64_t as_integer(std::int64_t min, std::int64_t max);
   std::string as_enumeration(Words allowed);

@@ -176,6 +176,9 @@ class Line {
   // `cpu`, whose core may write the line, has written it.
   void written(CpuId cpu);
 
+  // For processes that are not simulated instruction by instruction: `cpu` has written the line, as
+  // if no time had passed. Does nothing while requests are in line.
+  void take(CpuId cpu, CoreId core);
   // The other thread of the core that wrote it last has it now.
   void handed_over(CpuId cpu) { last_writer_ = cpu; }
 

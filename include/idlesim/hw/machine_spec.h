@@ -76,6 +76,9 @@ struct MachineSpec {
   std::vector<IdleStateSpec> idle_states;  // without POLL, shallowest first
 };
 
+// Reads a machine file. Errors go to the document of `in`.
+MachineSpec read_machine_spec(config::Reader in);
+
 }  // namespace idlesim::hw
 
 #endif  // IDLESIM_HW_MACHINE_SPEC_H_

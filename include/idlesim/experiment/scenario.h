@@ -1,0 +1,67 @@
+// A scenario: machine + kernel + platform + workload + variants + runs, read and checked.
+#ifndef IDLESIM_EXPERIMENT_SCENARIO_H_
+#define IDLESIM_EXPERIMENT_SCENARIO_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "idlesim/config/parameter.h"
+#include "idlesim/hw/machine_spec.h"
+#include "idlesim/kernel/kernel.h"
+#include "idlesim/report/report.h"
+#include "idlesim/workload/workload.h"
+
+namespace idlesim::experiment {
+
+// One side of a comparison: everything that is needed to run it, plus its origins.
+struct Variant {
+  std::string name;
+  hw::MachineSpec machine;
+  kernel::KernelSpec kernel;
+  kernel::KernelConfig config;
+  std::string platform;
+  std::unique_ptr<workload::WorkloadSpec> workload;
+  std::string workload_name;
+  std::vector<report::Change> changes;        // against the first variant
+  std::vector<config::Parameter> parameters;  // every number with an origin that was read
+};
+
+struct Scenario {
+  std::string name;
+  std::string description;
+  int runs = 10;
+  std::uint64_t seed = 1;
+  std::vector<Variant> variants;
+  std::string resolved_json;
+  std::string digest;
+};
+
+// Values of the command line, applied to every variant after the file and the variant's own `set`.
+struct Override {
+  std::string
+      path;  // "kernel.schedule_idle", "machine.core.kernel_ipc", "workload.parameters.numipi"
+  std::string value;  // JSON, or bare text for a string
+};
+
+// Where the shipped files are. `root` contains machines/, kernels/, scenarios/.
+struct ConfigPaths {
+  std::string root;
+
+  // A name, or a path that ends in .json.
+  std::string machine(const std::string& name) const;
+  std::string kernel(const std::string& name) const;
+  std::string scenario(const std::string& name) const;
+};
+
+// The sim-configs directory: $IDLESIM_CONFIGS, or the one beside the program, or the source tree's.
+ConfigPaths find_config_paths();
+
+// Reads a scenario and all files it names. Throws UserError with every error of all files.
+Scenario load_scenario(const ConfigPaths& paths, const std::string& name_or_path,
+                       const std::vector<Override>& overrides);
+
+}  // namespace idlesim::experiment
+
+#endif  // IDLESIM_EXPERIMENT_SCENARIO_H_

@@ -1,0 +1,41 @@
+// The idle loop.
+#ifndef IDLESIM_KERNEL_IDLE_H_
+#define IDLESIM_KERNEL_IDLE_H_
+
+#include "idlesim/hw/machine_spec.h"
+#include "idlesim/kernel/kernel.h"
+
+namespace idlesim::kernel {
+
+// The idle task: do_idle() for ever.
+Co<> cpu_startup_entry(Cpu& cpu);
+Co<> do_idle(Cpu& cpu);
+
+// --- values of the axes `idle_enter` and `polling` ---
+Co<> cpuidle_idle_call(Cpu& cpu);
+Co<> cpu_idle_poll(Cpu& cpu);
+Co<> default_idle_hlt(Cpu& cpu);
+Co<> mwait_idle(Cpu& cpu);
+Co<> mwait_idle_break(Cpu& cpu);
+Co<> cpu_do_idle_wfi(Cpu& cpu);
+Co<> enter_state_mwait(Cpu& cpu, const hw::IdleStateSpec& state);
+Co<> enter_state_mwait_irq(Cpu& cpu, const hw::IdleStateSpec& state);
+Co<> enter_state_hlt(Cpu& cpu, const hw::IdleStateSpec& state);
+Co<> enter_state_io(Cpu& cpu, const hw::IdleStateSpec& state);
+Co<> enter_state_wfi(Cpu& cpu, const hw::IdleStateSpec& state);
+Co<int> poll_idle(Cpu& cpu, int index);
+
+Co<> current_set_polling(Cpu& cpu);
+Co<> current_clr_polling(Cpu& cpu);
+Co<bool> current_set_polling_and_test(Cpu& cpu);
+Co<bool> current_clr_polling_and_test(Cpu& cpu);
+// Without TIF_POLLING_NRFLAG.
+Co<> no_polling(Cpu& cpu);
+Co<bool> no_polling_test(Cpu& cpu);
+
+// need_resched(), or need_resched_or_ipi() with TIF_NOTIFY_IPI.
+Co<bool> idle_exit_pending(Cpu& cpu);
+
+}  // namespace idlesim::kernel
+
+#endif  // IDLESIM_KERNEL_IDLE_H_

@@ -1,0 +1,49 @@
+// A workload: what runs on the machine, and what it measures. One object per run.
+#ifndef IDLESIM_WORKLOAD_WORKLOAD_H_
+#define IDLESIM_WORKLOAD_WORKLOAD_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "idlesim/base/types.h"
+#include "idlesim/kernel/kernel.h"
+
+namespace idlesim::config {
+class Reader;
+}
+
+namespace idlesim::workload {
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  // Creates tasks; called once before Kernel::boot().
+  virtual void setup(kernel::Kernel& kernel) = 0;
+  // True once everything is done; the run then ends.
+  virtual bool finished() const = 0;
+  // Throws SimulationError if something was lost.
+  virtual void check() const = 0;
+  // How long the workload itself took.
+  virtual Time run_time() const = 0;
+  // Calls, loops, packets: what it has completed so far. A run without progress is stuck.
+  virtual std::uint64_t progress() const = 0;
+};
+
+// Parameters of a workload, read once from the scenario and shared by all runs.
+class WorkloadSpec {
+ public:
+  virtual ~WorkloadSpec() = default;
+  // Records an error for what does not fit the machine.
+  virtual void check_machine(config::Reader in, const hw::Topology& topology) const = 0;
+  virtual std::unique_ptr<Workload> create() const = 0;
+  // One line for people.
+  virtual std::string describe() const = 0;
+};
+
+std::unique_ptr<WorkloadSpec> read_ipistorm(config::Reader in);
+
+}  // namespace idlesim::workload
+
+#endif  // IDLESIM_WORKLOAD_WORKLOAD_H_

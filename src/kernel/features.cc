@@ -1,0 +1,245 @@
+#include "idlesim/kernel/features.h"
+
+#include "idlesim/base/check.h"
+#include "idlesim/kernel/idle.h"
+#include "idlesim/kernel/kernel.h"
+#include "idlesim/kernel/sched.h"
+#include "idlesim/kernel/smp.h"
+#include "idlesim/kernel/timer.h"
+
+namespace idlesim::kernel {
+
+namespace {
+
+// --- wake_queue
+// -----------------------------------------------------------------------------------
+
+void wake_queue_rqlist(KernelOps& ops) {
+  ops.call_function_single_prep_ipi = never_elide;
+  ops.ttwu_queue_remote = ttwu_queue_rqlist;
+  ops.scheduler_ipi = scheduler_ipi_rqlist;
+  ops.drain_queue = drain_rqlist;
+}
+
+void wake_queue_csq_always_ipi(KernelOps& ops) {
+  ops.call_function_single_prep_ipi = never_elide;
+  ops.ttwu_queue_remote = ttwu_queue_csq;
+  ops.scheduler_ipi = scheduler_ipi_fold;
+  ops.drain_queue = flush_smp_call_function_queue;
+}
+
+void wake_queue_csq(KernelOps& ops) {
+  wake_queue_csq_always_ipi(ops);
+  ops.call_function_single_prep_ipi = set_nr_if_polling_target;
+}
+
+void wake_queue_csq_notify(KernelOps& ops) {
+  wake_queue_csq_always_ipi(ops);
+  ops.call_function_single_prep_ipi = notify_ipi_if_polling;
+  ops.drain_queue = clear_notify_and_flush;
+  ops.idle_exit_flags = TIF_NEED_RESCHED | TIF_NOTIFY_IPI;
+}
+
+constexpr FeatureValue kWakeQueue[] = {
+    {"rqlist", "before v5.8: calls always send an IPI; wake-ups go by rq->wake_list",
+     wake_queue_rqlist},
+    {"csq_always_ipi", "b2a02fc43a1f reverted: one queue, every signal is a real IPI",
+     wake_queue_csq_always_ipi},
+    {"csq", "v5.8 and later: a polling CPU is signalled by TIF_NEED_RESCHED", wake_queue_csq},
+    {"csq_notify", "series of 2024: a polling CPU is signalled by TIF_NOTIFY_IPI",
+     wake_queue_csq_notify},
+};
+
+// --- schedule_idle
+// --------------------------------------------------------------------------------
+
+constexpr FeatureValue kScheduleIdle[] = {
+    {"full", "before v6.12: a whole pick with newidle_balance, even if nothing is runnable",
+     [](KernelOps& ops) {
+       ops.pick_next_task_idle = pick_next_task_idle_full;
+       ops.idle_schedule = schedule_idle_always;
+     }},
+    {"sm_idle", "v6.12 (3dcac251b066): an empty run queue is not picked from",
+     [](KernelOps& ops) {
+       ops.pick_next_task_idle = pick_next_task_sm_idle;
+       ops.idle_schedule = schedule_idle_always;
+     }},
+    {"conditional", "series of 2024: called only if TIF_NEED_RESCHED is set",
+     [](KernelOps& ops) {
+       ops.pick_next_task_idle = pick_next_task_idle_full;
+       ops.idle_schedule = schedule_idle_if_needed;
+     }},
+};
+
+// --- polling
+// --------------------------------------------------------------------------------------
+
+constexpr FeatureValue kPolling[] = {
+    {"none", "no TIF_POLLING_NRFLAG (arm64 up to 6.12): every wake-up is an IPI",
+     [](KernelOps& ops) {
+       ops.can_poll = false;
+       ops.current_set_polling = no_polling;
+       ops.current_clr_polling = no_polling;
+       ops.current_set_polling_and_test = no_polling_test;
+       ops.current_clr_polling_and_test = no_polling_test;
+     }},
+    {"tif_polling", "idle tasks say in TIF_POLLING_NRFLAG that they look at their flag word",
+     [](KernelOps& ops) {
+       ops.can_poll = true;
+       ops.current_set_polling = current_set_polling;
+       ops.current_clr_polling = current_clr_polling;
+       ops.current_set_polling_and_test = current_set_polling_and_test;
+       ops.current_clr_polling_and_test = current_clr_polling_and_test;
+     }},
+};
+
+// --- idle_enter
+// -----------------------------------------------------------------------------------
+
+constexpr FeatureValue kIdleEnter[] = {
+    {"hlt", "STI;HLT",
+     [](KernelOps& ops) {
+       ops.idle_call = cpuidle_idle_call;
+       ops.arch_cpu_idle = default_idle_hlt;
+       ops.enter_state = enter_state_hlt;
+     }},
+    {"mwait_ecx0", "STI;MWAIT: an interrupt is taken at once on wake (mwait_idle, intel_idle_irq)",
+     [](KernelOps& ops) {
+       ops.idle_call = cpuidle_idle_call;
+       ops.arch_cpu_idle = mwait_idle;
+       ops.enter_state = enter_state_mwait_irq;
+     }},
+    {"mwait_ecx1", "MWAIT with interrupts off: a masked interrupt ends it (intel_idle, acpi_idle)",
+     [](KernelOps& ops) {
+       ops.idle_call = cpuidle_idle_call;
+       ops.arch_cpu_idle = mwait_idle_break;
+       ops.enter_state = enter_state_mwait;
+     }},
+    {"poll", "idle=poll, nohlt: cpu_idle_poll()",
+     [](KernelOps& ops) {
+       ops.idle_call = cpu_idle_poll;
+       ops.arch_cpu_idle = nullptr;
+       ops.enter_state = nullptr;
+     }},
+    {"wfi", "arm64: WFI with interrupts masked",
+     [](KernelOps& ops) {
+       ops.idle_call = cpuidle_idle_call;
+       ops.arch_cpu_idle = cpu_do_idle_wfi;
+       ops.enter_state = enter_state_wfi;
+     }},
+};
+
+// --- tick
+// -----------------------------------------------------------------------------------------
+
+constexpr FeatureValue kTick[] = {
+    {"governor", "as the cpuidle governor says; without one it is retained",
+     [](KernelOps& ops) { ops.stop_tick_without_governor = never_stop_tick; }},
+    {"always_stop", "without a cpuidle driver every idle period stops the tick (to 6.14)",
+     [](KernelOps& ops) { ops.stop_tick_without_governor = always_stop_tick; }},
+    {"stop_after_tick", "only if the last idle round was ended by a tick (late 6.1.y and 6.12.y)",
+     [](KernelOps& ops) { ops.stop_tick_without_governor = stop_tick_after_tick; }},
+};
+
+// --- governor
+// -------------------------------------------------------------------------------------
+
+constexpr FeatureValue kGovernor[] = {
+    {"none", "no cpuidle driver: arch_cpu_idle()",
+     [](KernelOps& ops) {
+       ops.governor_select = nullptr;
+       ops.governor_reflect = nullptr;
+     }},
+    {"fixed", "always the state that the scenario names",
+     [](KernelOps& ops) {
+       ops.governor_select = fixed_select;
+       ops.governor_reflect = fixed_reflect;
+     }},
+    {"menu", "drivers/cpuidle/governors/menu.c",
+     [](KernelOps& ops) {
+       ops.governor_select = menu_select;
+       ops.governor_reflect = menu_reflect;
+     }},
+};
+
+// --- line placement
+// -------------------------------------------------------------------------------
+
+constexpr FeatureValue kTifLine[] = {
+    {"task", "thread_info.flags shares its line with __state and on_cpu (x86-64)",
+     [](KernelOps& ops) { ops.tif_alone = false; }},
+    {"own", "thread_info.flags alone on its line", [](KernelOps& ops) { ops.tif_alone = true; }},
+};
+
+constexpr FeatureValue kCsdLine[] = {
+    {"own", "the csd of a waited call alone on its line",
+     [](KernelOps& ops) { ops.csd_with_stack = false; }},
+    {"stack", "the csd of a waited call shares its line with locals of the caller",
+     [](KernelOps& ops) { ops.csd_with_stack = true; }},
+};
+
+constexpr FeatureValue kRqLine[] = {
+    {"packed", "rq->__lock and nr_running on one line",
+     [](KernelOps& ops) { ops.rq_split = false; }},
+    {"split", "rq->__lock and nr_running on two lines",
+     [](KernelOps& ops) { ops.rq_split = true; }},
+};
+
+constexpr std::array<FeatureAxis, kAxes> kAxisTable = {{
+    {"wake_queue", "how a queued call or wake-up is signalled", kWakeQueue},
+    {"schedule_idle", "what the idle loop's schedule_idle() does", kScheduleIdle},
+    {"polling", "whether the architecture has TIF_POLLING_NRFLAG", kPolling},
+    {"idle_enter", "what an idle CPU waits with", kIdleEnter},
+    {"tick", "when idle stops the tick", kTick},
+    {"governor", "who chooses the idle state", kGovernor},
+    {"tif_line", "placement of the idle task's flag word", kTifLine},
+    {"csd_line", "placement of a waited call's entry", kCsdLine},
+    {"rq_line", "placement of the run queue's fields", kRqLine},
+}};
+
+}  // namespace
+
+int FeatureAxis::find(std::string_view value) const {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].name == value) return static_cast<int>(i);
+  return -1;
+}
+
+std::span<const FeatureAxis> feature_axes() { return kAxisTable; }
+
+int find_axis(std::string_view name) {
+  for (std::size_t i = 0; i < kAxes; ++i)
+    if (kAxisTable[i].name == name) return static_cast<int>(i);
+  return -1;
+}
+
+void Features::set(std::string_view axis, std::string_view name) {
+  const int index = find_axis(axis);
+  CHECK(index >= 0, std::string(axis));
+  const int found = kAxisTable[static_cast<std::size_t>(index)].find(name);
+  CHECK(found >= 0, std::string(name));
+  value[static_cast<std::size_t>(index)] = static_cast<std::uint8_t>(found);
+}
+
+std::string_view Features::get(std::string_view axis) const {
+  const int index = find_axis(axis);
+  CHECK(index >= 0, std::string(axis));
+  const auto i = static_cast<std::size_t>(index);
+  return kAxisTable[i].values[value[i]].name;
+}
+
+KernelOps make_ops(const Features& features) {
+  KernelOps ops;
+  for (std::size_t i = 0; i < kAxes; ++i) kAxisTable[i].values[features.value[i]].apply(ops);
+  return ops;
+}
+
+std::string why_impossible(const Features& features, hw::Arch arch) {
+  const std::string_view enter = features.get("idle_enter");
+  if (arch == hw::Arch::kArm64 && enter != "wfi" && enter != "poll")
+    return "idle_enter " + std::string(enter) + " does not exist on arm64";
+  if (arch == hw::Arch::kX86_64 && enter == "wfi") return "idle_enter wfi does not exist on x86_64";
+  return {};
+}
+
+}  // namespace idlesim::kernel

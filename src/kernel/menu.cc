@@ -1,0 +1,206 @@
+// The menu governor and the fixed choice. Rules: kernel-paths 1.11.
+#include <algorithm>
+
+#include "idlesim/base/check.h"
+#include "idlesim/kernel/kernel.h"
+#include "idlesim/kernel/timer.h"
+
+namespace idlesim::kernel {
+
+namespace {
+
+// Linux: drivers/cpuidle/governors/menu.c.
+constexpr std::int64_t RESOLUTION = 1024;
+constexpr std::int64_t DECAY = 8;
+constexpr std::int64_t MAX_INTERESTING_US = 50000;
+constexpr std::int64_t RESIDENCY_THRESHOLD_NS = 15000;
+constexpr std::uint32_t kInfinite = ~std::uint32_t{0};
+constexpr std::int64_t kForever = std::int64_t{1} << 62;
+constexpr std::int64_t kTickWakeupNs = 45'000'000;
+
+std::int64_t residency_ns(const CpuidleDevice& dev, int index) {
+  return is_polling(dev, index)
+             ? 0
+             : dev.states[static_cast<std::size_t>(index)]->target_residency.count_ns();
+}
+
+std::int64_t exit_latency_ns(const CpuidleDevice& dev, int index) {
+  return is_polling(dev, index)
+             ? 0
+             : dev.states[static_cast<std::size_t>(index)]->exit_latency.count_ns();
+}
+
+// Linux: menu.c, which_bucket().
+unsigned which_bucket(std::int64_t duration_ns) {
+  unsigned bucket = 0;
+  for (std::int64_t limit = 10'000; bucket < 5 && duration_ns >= limit; limit *= 10) ++bucket;
+  return bucket;
+}
+
+// Linux: menu.c, get_typical_interval(). Microseconds; kInfinite if there is no pattern.
+std::uint32_t get_typical_interval(const MenuDevice& data) {
+  std::uint64_t threshold = kInfinite - 1;
+  for (;;) {
+    std::uint64_t sum = 0;
+    std::uint64_t max = 0;
+    std::uint64_t divisor = 0;
+    for (const std::uint32_t value : data.intervals) {
+      if (value > threshold) continue;
+      sum += value;
+      ++divisor;
+      max = std::max<std::uint64_t>(max, value);
+    }
+    if (divisor == 0) return kInfinite;
+    const std::uint64_t average = sum / divisor;
+    std::uint64_t variance = 0;
+    for (const std::uint32_t value : data.intervals) {
+      if (value > threshold) continue;
+      const auto difference = static_cast<std::int64_t>(value) - static_cast<std::int64_t>(average);
+      variance += static_cast<std::uint64_t>(difference * difference);
+    }
+    variance /= divisor;
+    if (variance <= 400 || (divisor * 4 >= 8 * 3 && average * average > variance * 36))
+      return static_cast<std::uint32_t>(average);
+    if (divisor * 4 <= 8 * 3 || max == 0) return kInfinite;
+    threshold = max - 1;
+  }
+}
+
+// Linux: menu.c, menu_update(): what the last idle period teaches, at the next selection.
+void menu_update(CpuidleDevice& dev) {
+  MenuDevice& data = dev.menu;
+  const int last = dev.last_state_idx;
+  std::int64_t measured = 0;
+  if (data.tick_wakeup && data.next_timer_ns > kTickWakeupNs / 10) {
+    measured = kTickWakeupNs;
+  } else if (is_polling(dev, last) && dev.poll_time_limit) {
+    measured = data.next_timer_ns;
+  } else {
+    measured = dev.last_residency.count_ns();
+    const std::int64_t latency = exit_latency_ns(dev, last);
+    measured = measured > 2 * latency ? measured - latency : measured / 2;
+  }
+  measured = std::min(measured, data.next_timer_ns);
+
+  std::uint32_t& factor = data.correction_factor[data.bucket];
+  std::int64_t updated = factor - factor / DECAY;
+  if (data.next_timer_ns > 0 && measured < MAX_INTERESTING_US * 1000)
+    updated += RESOLUTION * measured / data.next_timer_ns;
+  else
+    updated += RESOLUTION;
+  factor = static_cast<std::uint32_t>(std::max<std::int64_t>(updated, 1));
+
+  data.intervals[static_cast<std::size_t>(data.interval_ptr)] =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(measured / 1000, kInfinite));
+  data.interval_ptr = (data.interval_ptr + 1) % 8;
+}
+
+// Linux: menu.c, the scan of menu_select().
+GovernorChoice choose(const CpuidleDevice& dev, std::int64_t predicted_ns, std::int64_t next_timer,
+                      std::int64_t delta_tick, std::int64_t tick_ns, bool tick_stopped) {
+  GovernorChoice choice{-1, true};
+  const int count = static_cast<int>(dev.states.size());
+  for (int i = 0; i < count; ++i) {
+    if (choice.index == -1) choice.index = i;
+    if (residency_ns(dev, i) > predicted_ns) {
+      // Rather a shallow state than polling.
+      if (is_polling(dev, choice.index) && residency_ns(dev, i) < RESIDENCY_THRESHOLD_NS &&
+          residency_ns(dev, i) <= next_timer && exit_latency_ns(dev, i) <= predicted_ns) {
+        choice.index = i;
+        break;
+      }
+      if (predicted_ns < tick_ns) break;
+      if (!tick_stopped) {
+        predicted_ns = residency_ns(dev, choice.index);
+        break;
+      }
+      break;
+    }
+    choice.index = i;
+  }
+  if ((is_polling(dev, choice.index) || predicted_ns < tick_ns) && !tick_stopped) {
+    choice.stop_tick = false;
+    for (int i = choice.index; i > 0 && residency_ns(dev, choice.index) > delta_tick; --i)
+      choice.index = i - 1;
+  }
+  return choice;
+}
+
+}  // namespace
+
+// Linux: drivers/cpuidle/governors/menu.c, menu_select().
+// Not modelled: latency requests, disabled states inside the table, iowait.
+Co<GovernorChoice> menu_select(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  CpuidleDevice& dev = self.cpuidle;
+  MenuDevice& data = dev.menu;
+  co_await exec(cpu, Path::menu_select);
+  if (data.needs_update) {
+    menu_update(dev);
+    data.needs_update = false;
+  }
+  if (dev.states.size() == 1) co_return GovernorChoice{0, !is_polling(dev, 0)};
+
+  const std::int64_t tick_ns = self.kernel->tick_period().count_ns();
+  const std::uint32_t typical_us = get_typical_interval(data);
+  std::int64_t predicted_ns = typical_us == kInfinite ? kForever : std::int64_t{typical_us} * 1000;
+  std::int64_t delta_tick = tick_ns / 2;
+  if (predicted_ns > RESIDENCY_THRESHOLD_NS || self.tick.stopped) {
+    co_await exec(cpu, Path::menu_select_timer_query);
+    const SleepLength length = co_await tick_nohz_get_sleep_length(cpu);
+    const std::int64_t sleep =
+        length.next_timer == Time::never() ? kForever : length.next_timer.count_ns();
+    if (length.next_tick != Time::never()) delta_tick = length.next_tick.count_ns();
+    data.next_timer_ns = sleep;
+    data.bucket = which_bucket(sleep);
+    const std::int64_t scale = RESOLUTION * DECAY;
+    const std::int64_t factor = data.correction_factor[data.bucket];
+    const std::int64_t timer_ns = sleep / scale * factor;
+    predicted_ns = std::min(predicted_ns, timer_ns);
+    if (self.tick.stopped && predicted_ns < tick_ns) predicted_ns = sleep;
+  } else {
+    data.next_timer_ns = kForever;
+    data.bucket = which_bucket(kForever);
+  }
+  const bool poll_now = data.next_timer_ns < residency_ns(dev, 1);
+  if (poll_now) co_return GovernorChoice{0, !is_polling(dev, 0)};
+  co_return choose(dev, predicted_ns, data.next_timer_ns, delta_tick, tick_ns, self.tick.stopped);
+}
+
+// Linux: drivers/cpuidle/governors/menu.c, menu_reflect().
+void menu_reflect(PerCpu& pcpu, int index) {
+  CpuidleDevice& dev = pcpu.cpuidle;
+  dev.last_state_idx = index;
+  dev.menu.needs_update = true;
+  dev.menu.tick_wakeup = pcpu.tick.got_tick;
+}
+
+// The state that the scenario names, if the table is that deep. Deep states stop the tick.
+Co<GovernorChoice> fixed_select(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  const CpuidleDevice& dev = self.cpuidle;
+  const int index =
+      std::min(self.kernel->config().idle_state, static_cast<int>(dev.states.size()) - 1);
+  const bool stop = !is_polling(dev, index) && residency_ns(dev, index) > 1'000'000;
+  co_return GovernorChoice{index, stop};
+}
+
+void fixed_reflect(PerCpu&, int) {}
+
+// Linux: drivers/cpuidle/cpuidle.c, cpuidle_poll_time().
+std::int64_t cpuidle_poll_time(Cpu& cpu) {
+  CpuidleDevice& dev = this_cpu(cpu).cpuidle;
+  constexpr std::int64_t CPUIDLE_POLL_MIN = 10'000;
+  const std::int64_t CPUIDLE_POLL_MAX = kernel_of(cpu).tick_period().count_ns() / 16;
+  if (dev.poll_limit_ns != 0) return dev.poll_limit_ns;
+  std::int64_t limit = CPUIDLE_POLL_MAX;
+  for (int i = 1; i < static_cast<int>(dev.states.size()); ++i) {
+    if (residency_ns(dev, i) < CPUIDLE_POLL_MIN) continue;
+    limit = std::min(limit, residency_ns(dev, i));
+    break;
+  }
+  dev.poll_limit_ns = limit;
+  return limit;
+}
+
+}  // namespace idlesim::kernel

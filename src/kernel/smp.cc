@@ -1,0 +1,376 @@
+#include "idlesim/kernel/smp.h"
+
+#include <algorithm>
+
+#include "idlesim/base/check.h"
+#include "idlesim/kernel/sched.h"
+
+namespace idlesim::kernel {
+
+namespace {
+
+std::uint64_t address_of(const CallSingleData& csd) {
+  return reinterpret_cast<std::uintptr_t>(&csd);
+}
+CallSingleData& entry_at(std::uint64_t address) {
+  return *reinterpret_cast<CallSingleData*>(static_cast<std::uintptr_t>(address));
+}
+
+// The relax loop of a waiting caller. arm64 waits in WFE there; the loop stands for it.
+hw::SpinLoop csd_wait_loop(Cpu& cpu) {
+  const hw::PathCost& round = kernel_of(cpu).cost(Path::csd_lock_wait_loop);
+  hw::SpinLoop loop;
+  loop.mask = CSD_FLAG_LOCK;
+  loop.while_set = true;
+  loop.period = round.time + cpu.spec().pause;
+  loop.instructions = round.instructions;
+  return loop;
+}
+
+// Linux: kernel/smp.c, csd_lock_wait().
+// Not modelled: CSD_LOCK_WAIT_DEBUG.
+Co<> csd_lock_wait(Cpu& cpu, CallSingleData& csd) {
+  Word& flags = csd.flags;
+  co_await cpu.spin(flags, csd_wait_loop(cpu));
+}
+
+// Linux: kernel/smp.c, csd_lock().
+Co<> csd_lock(Cpu& cpu, CallSingleData& csd) {
+  Word& flags = csd.flags;
+  co_await csd_lock_wait(cpu, csd);
+  co_await write_once(cpu, flags, CSD_FLAG_LOCK);
+}
+
+// Linux: kernel/smp.c, csd_unlock().
+Co<> csd_unlock(Cpu& cpu, CallSingleData& csd) {
+  Word& flags = csd.flags;
+  co_await exec(cpu, Path::csd_unlock);
+  co_await smp_store_release(cpu, flags, 0);
+}
+
+Co<> csd_do_func(Cpu& cpu, CallSingleData& csd) {
+  Kernel& kernel = kernel_of(cpu);
+  csd.started = cpu.now();
+  kernel.tracer().emit(
+      trace::CallStarted{cpu.now(), csd.signalled, cpu.id, csd.from, csd.ipi, csd.elided});
+  if (csd.func != nullptr)
+    co_await csd.func(cpu, csd.info);
+  else
+    co_await exec(cpu, Path::ipistorm_function);
+}
+
+void stamp(CallSingleData& csd, Cpu& cpu, CsdType type, SmpCallFunc func, void* info, Time issued) {
+  csd.type = type;
+  csd.func = func;
+  csd.info = info;
+  csd.from = cpu.id;
+  csd.issued = issued;
+  csd.started = Time::never();
+  csd.ipi = csd.elided = false;
+}
+
+void call_done(Cpu& cpu, const CallSingleData& csd, CpuId target) {
+  kernel_of(cpu).tracer().emit(trace::CallDone{csd.issued, csd.queued, csd.signalled, csd.started,
+                                               cpu.now(), cpu.id, target, csd.ipi, csd.elided});
+}
+
+}  // namespace
+
+// Linux: include/linux/llist.h, llist_add().
+Co<bool> llist_add(Cpu& cpu, CallSingleData& entry, Word& head) {
+  CallSingleData& added = entry;
+  std::uint64_t first = co_await read_once(cpu, head);
+  for (;;) {
+    co_await write_once(cpu, added.llist, first);
+    const std::uint64_t old = co_await cmpxchg(cpu, head, first, address_of(added));
+    if (old == first) co_return first == 0;
+    first = old;
+  }
+}
+
+// --- signalling
+// -----------------------------------------------------------------------------------
+
+// Linux: kernel/sched/core.c, set_nr_if_polling() and call_function_single_prep_ipi().
+Co<bool> set_nr_if_polling_target(Cpu& cpu, CpuId target) {
+  PerCpu& remote = kernel_of(cpu).per_cpu(target);
+  Word& flags = remote.idle.flags;
+  co_await read_once(cpu, remote.rq_curr);  // rq->idle is on the line of rq->curr
+  std::uint64_t val = co_await read_once(cpu, flags);
+  for (;;) {
+    if ((val & TIF_POLLING_NRFLAG) == 0) co_return false;
+    if ((val & TIF_NEED_RESCHED) != 0) co_return true;
+    const std::uint64_t old = co_await cmpxchg(cpu, flags, val, val | TIF_NEED_RESCHED);
+    if (old == val) co_return true;
+    val = old;
+  }
+}
+
+// Linux: RFC PATCH of 13 Jun 2024, 20240613181613.4329-1-kprateek.nayak@amd.com.
+Co<bool> notify_ipi_if_polling(Cpu& cpu, CpuId target) {
+  PerCpu& remote = kernel_of(cpu).per_cpu(target);
+  Word& flags = remote.idle.flags;
+  co_await read_once(cpu, remote.rq_curr);
+  std::uint64_t val = co_await read_once(cpu, flags);
+  for (;;) {
+    if ((val & TIF_POLLING_NRFLAG) == 0) co_return false;
+    if ((val & (TIF_NEED_RESCHED | TIF_NOTIFY_IPI)) != 0) co_return true;
+    const std::uint64_t old = co_await cmpxchg(cpu, flags, val, val | TIF_NOTIFY_IPI);
+    if (old == val) co_return true;
+    val = old;
+  }
+}
+
+// Linux: kernel/smp.c, send_call_function_single_ipi() with b2a02fc43a1f reverted, or before v5.8.
+Co<bool> never_elide(Cpu&, CpuId) { co_return false; }
+
+// Linux: arch/x86/kernel/apic/x2apic_phys.c, x2apic_send_IPI(); drivers/irqchip/irq-gic-v3.c,
+// gic_ipi_send_mask().
+Co<> arch_send_ipi(Cpu& cpu, CpuId target, hw::Vector vector) {
+  const hw::MachineSpec& spec = cpu.machine().spec();
+  // Earlier stores must be visible before the interrupt. Intel: MFENCE;LFENCE before the WRMSR;
+  // arm64: DSB ISHST, and an ISB after the write; AMD needs none (Linux 04c3024560d3).
+  if (spec.cpu.vendor != hw::Vendor::kAmd) {
+    co_await cpu.barrier();
+    co_await cpu.exec_time(spec.cpu.barrier);
+  }
+  co_await cpu.exec_time(spec.interrupt.send);
+  cpu.machine().send_ipi(cpu.id, target, vector);
+}
+
+// Linux: kernel/smp.c, send_call_function_single_ipi().
+Co<> send_call_function_single_ipi(Cpu& cpu, CpuId target, CallSingleData* csd) {
+  Kernel& kernel = kernel_of(cpu);
+  if (co_await kernel.ops.call_function_single_prep_ipi(cpu, target)) {
+    kernel.tracer().emit(trace::IpiElided{cpu.now(), cpu.id, target});
+    csd->elided = true;
+    csd->signalled = cpu.now();
+    co_await exec(cpu, Path::send_call_function_single_ipi_polling);
+    co_return;
+  }
+  co_await exec(cpu, Path::send_call_function_single_ipi_ipi);
+  csd->ipi = true;
+  csd->signalled = cpu.now();
+  co_await arch_send_ipi(cpu, target, hw::Vector::kCallFunctionSingle);
+}
+
+// Linux: arch/x86/kernel/smp.c, native_smp_send_reschedule(); arch/arm64/kernel/smp.c,
+// arch_smp_send_reschedule().
+Co<> smp_send_reschedule(Cpu& cpu, CpuId target) {
+  return arch_send_ipi(cpu, target, hw::Vector::kReschedule);
+}
+
+// Linux: kernel/smp.c, __smp_call_single_queue().
+// Only the push that finds the queue empty signals; later ones ride along.
+Co<> smp_call_single_queue(Cpu& cpu, CpuId target, CallSingleData& csd) {
+  PerCpu& remote = kernel_of(cpu).per_cpu(target);
+  CallSingleData& entry = csd;
+  co_await exec(cpu, Path::llist_add);
+  const bool was_empty = co_await llist_add(cpu, entry, remote.call_single_queue);
+  entry.queued = entry.signalled = cpu.now();
+  if (was_empty) co_await send_call_function_single_ipi(cpu, target, &entry);
+}
+
+// --- calls
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+// A call to this CPU itself: unlock, then the function with interrupts off.
+Co<> call_on_self(Cpu& cpu, CallSingleData& csd) {
+  CallSingleData& entry = csd;
+  entry.queued = entry.signalled = cpu.now();
+  co_await csd_unlock(cpu, entry);
+  cpu.local_irq_disable();
+  co_await csd_do_func(cpu, entry);
+  co_await cpu.local_irq_enable();
+  call_done(cpu, entry, cpu.id);
+}
+
+}  // namespace
+
+// Linux: kernel/smp.c, smp_call_function_single().
+// Not modelled: offline targets.
+Co<> smp_call_function_single(Cpu& cpu, CpuId target, SmpCallFunc func, void* info, bool wait) {
+  PerCpu& self = this_cpu(cpu);
+  const Time issued = cpu.now();
+  ++self.preempt_count;
+  CallSingleData& csd = wait ? self.csd_stack : self.csd_data;
+
+  co_await exec(cpu, Path::smp_call_function_single_head);
+  co_await write_once(cpu, self.stack_local, 1);
+  if (wait)
+    co_await write_once(cpu, csd.flags, CSD_FLAG_LOCK);
+  else
+    co_await csd_lock(cpu, csd);
+  stamp(csd, cpu, wait ? CsdType::kSync : CsdType::kAsync, func, info, issued);
+
+  if (target == cpu.id) {
+    co_await call_on_self(cpu, csd);
+    --self.preempt_count;
+    co_return;
+  }
+  co_await smp_call_single_queue(cpu, target, csd);
+  if (wait) co_await csd_lock_wait(cpu, csd);
+
+  co_await exec(cpu, Path::smp_call_function_single_tail);
+  co_await write_once(cpu, self.stack_local, 0);
+  --self.preempt_count;
+  call_done(cpu, csd, target);
+}
+
+namespace {
+
+CallSingleData& cfd_entry(Cpu& cpu, CpuId target) {
+  PerCpu& self = this_cpu(cpu);
+  hw::Machine& machine = cpu.machine();
+  auto& entries = self.cfd_data;
+  if (entries.empty()) entries.resize(static_cast<std::size_t>(machine.nr_cpus()));
+  auto& entry = entries[static_cast<std::size_t>(target)];
+  if (entry == nullptr) {
+    entry = std::make_unique<CallSingleData>();
+    hw::Line& line = machine.new_line(machine.line_name("CSD"), machine.topology().node(cpu.id));
+    entry->llist = Word(line, 0);
+    entry->flags = Word(line, 0);
+  }
+  return *entry;
+}
+
+// Linux: arch/x86/kernel/apic/x2apic_phys.c, __x2apic_send_IPI_mask(): one write per CPU.
+Co<> arch_send_call_function_ipi_mask(Cpu& cpu, const std::vector<CallSingleData*>& csds,
+                                      const std::vector<CpuId>& targets) {
+  const hw::MachineSpec& spec = cpu.machine().spec();
+  co_await exec(cpu, Path::smp_call_function_many_cond_ipi);
+  if (spec.cpu.vendor != hw::Vendor::kAmd) {
+    co_await cpu.barrier();
+    co_await cpu.exec_time(spec.cpu.barrier);
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    csds[i]->ipi = true;
+    csds[i]->signalled = cpu.now();
+    co_await cpu.exec_time(spec.interrupt.send);
+    cpu.machine().send_ipi(cpu.id, targets[i], hw::Vector::kCallFunction);
+  }
+}
+
+}  // namespace
+
+// Linux: kernel/smp.c, smp_call_function_many_cond().
+// Not modelled: cond_func, running locally, ICR shorthands, x2APIC cluster mode.
+Co<> smp_call_function_many(Cpu& cpu, const CpuMask& mask, SmpCallFunc func, void* info,
+                            bool wait) {
+  PerCpu& self = this_cpu(cpu);
+  const Time issued = cpu.now();
+  const CpuMask targets = mask;
+  ++self.preempt_count;
+  co_await exec(cpu, Path::smp_call_function_many_cond_head);
+  std::vector<CallSingleData*> newly_queued;
+  std::vector<CpuId> cpumask_ipi;
+  for (CpuId target : targets) {
+    if (target == cpu.id) continue;
+    CallSingleData& csd = cfd_entry(cpu, target);
+    co_await csd_lock(cpu, csd);
+    stamp(csd, cpu, wait ? CsdType::kSync : CsdType::kAsync, func, info, issued);
+    co_await exec(cpu, Path::smp_call_function_many_cond_per_cpu);
+    PerCpu& remote = kernel_of(cpu).per_cpu(target);
+    const bool was_empty = co_await llist_add(cpu, csd, remote.call_single_queue);
+    csd.queued = csd.signalled = cpu.now();
+    if (!was_empty) continue;
+    newly_queued.push_back(&csd);
+    cpumask_ipi.push_back(target);
+  }
+  // Exactly one newly non-empty queue: it may be polling. More than one: nobody asks.
+  if (cpumask_ipi.size() == 1)
+    co_await send_call_function_single_ipi(cpu, cpumask_ipi[0], newly_queued[0]);
+  else if (cpumask_ipi.size() > 1)
+    co_await arch_send_call_function_ipi_mask(cpu, newly_queued, cpumask_ipi);
+  co_await exec(cpu, Path::smp_call_function_many_cond_tail);
+  for (CpuId target : targets) {
+    if (target == cpu.id) continue;
+    CallSingleData& csd = cfd_entry(cpu, target);
+    if (wait) co_await csd_lock_wait(cpu, csd);
+    call_done(cpu, csd, target);
+  }
+  --self.preempt_count;
+}
+
+// --- the receiving side
+// ---------------------------------------------------------------------------
+
+// Linux: lib/llist.c, llist_reverse_order(): oldest first. Stores to every entry, so each line
+// comes here to be written.
+Co<> take_queue(Cpu& cpu, Word& head) {
+  Word& queue = head;
+  std::vector<CallSingleData*>& entries = this_cpu(cpu).flushed;
+  entries.clear();
+  std::uint64_t first = co_await xchg(cpu, queue, 0);
+  std::uint64_t newer = 0;
+  while (first != 0) {
+    CallSingleData& entry = entry_at(first);
+    const std::uint64_t next = co_await cpu.load_for_write(entry.llist);
+    co_await write_once(cpu, entry.llist, newer);
+    entries.push_back(&entry);
+    newer = first;
+    first = next;
+  }
+  std::reverse(entries.begin(), entries.end());
+}
+
+// Linux: kernel/smp.c, __flush_smp_call_function_queue().
+// Not modelled: IRQ_WORK entries.
+Co<> flush_smp_call_function_queue_irq(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  CHECK(!cpu.irqs_enabled(), "the queue is flushed with interrupts off");
+  co_await exec(cpu, Path::flush_queue_head);
+  co_await take_queue(cpu, self.call_single_queue);
+  const std::vector<CallSingleData*>& entries = self.flushed;
+
+  // Waiting callers first.
+  for (CallSingleData* csd : entries) {
+    if (csd->type != CsdType::kSync) continue;
+    co_await exec(cpu, Path::flush_queue_sync_entry);
+    co_await csd_do_func(cpu, *csd);
+    co_await csd_unlock(cpu, *csd);
+  }
+  for (CallSingleData* csd : entries) {
+    if (csd->type != CsdType::kAsync) continue;
+    co_await exec(cpu, Path::flush_queue_async_entry);
+    // The caller may use it again as soon as it is unlocked.
+    CallSingleData copy = *csd;
+    co_await csd_unlock(cpu, *csd);
+    co_await csd_do_func(cpu, copy);
+  }
+  std::vector<Task*>& wakeups = self.wakeups;
+  wakeups.clear();
+  for (CallSingleData* csd : entries) {
+    if (csd->type != CsdType::kTtwu) continue;
+    co_await exec(cpu, Path::flush_queue_ttwu_entry);
+    wakeups.push_back(csd->task);
+  }
+  if (!wakeups.empty()) co_await sched_ttwu_pending(cpu, wakeups.data(), wakeups.size());
+  co_await exec(cpu, Path::flush_queue_tail);
+}
+
+// Linux: kernel/smp.c, flush_smp_call_function_queue(), from idle.
+// Not modelled: softirqs raised by the functions.
+Co<> flush_smp_call_function_queue(Cpu& cpu) {
+  Word& head = this_cpu(cpu).call_single_queue;
+  if (co_await read_once(cpu, head) == 0) {
+    co_await exec(cpu, Path::flush_smp_call_function_queue_empty);
+    co_return;
+  }
+  co_await exec(cpu, Path::flush_smp_call_function_queue_head);
+  cpu.local_irq_disable();
+  co_await flush_smp_call_function_queue_irq(cpu);
+  co_await exec(cpu, Path::flush_smp_call_function_queue_tail);
+  co_await cpu.local_irq_enable();
+}
+
+// Linux: RFC PATCH of 13 Jun 2024, current_clr_notify_ipi() before the flush in do_idle().
+Co<> clear_notify_and_flush(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await clear_bits(cpu, flags, TIF_NOTIFY_IPI);
+  co_await flush_smp_call_function_queue(cpu);
+}
+
+}  // namespace idlesim::kernel

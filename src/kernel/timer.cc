@@ -1,0 +1,225 @@
+#include "idlesim/kernel/timer.h"
+
+#include <algorithm>
+
+#include "idlesim/base/check.h"
+#include "idlesim/kernel/kernel.h"
+#include "idlesim/kernel/sched.h"
+
+namespace idlesim::kernel {
+
+// --- hrtimers
+// -------------------------------------------------------------------------------------
+
+namespace {
+
+void enqueue(HrTimerBase& base, HrTimer& timer, Time expires) {
+  CHECK(!timer.queued, "an hrtimer is queued once");
+  timer.expires = expires;
+  timer.queued = true;
+  const auto later = [](const HrTimer* a, const HrTimer* b) { return a->expires < b->expires; };
+  base.queue.insert(std::upper_bound(base.queue.begin(), base.queue.end(), &timer, later), &timer);
+}
+
+void dequeue(HrTimerBase& base, HrTimer& timer) {
+  if (!timer.queued) return;
+  timer.queued = false;
+  base.queue.erase(std::find(base.queue.begin(), base.queue.end(), &timer));
+}
+
+// Linux: kernel/time/hrtimer.c, hrtimer_reprogram(). A write to the timer's register if the first
+// deadline has changed.
+Co<> reprogram(Cpu& cpu) {
+  HrTimerBase& base = this_cpu(cpu).hrtimers;
+  const Time first = base.queue.empty() ? Time::never() : base.queue.front()->expires;
+  if (first == base.programmed) co_return;
+  co_await cpu.exec_time(cpu.machine().spec().timer_program);
+  base.programmed = first;
+  cpu.machine().set_timer(cpu.id, first == Time::never() ? first : std::max(first, cpu.now()));
+}
+
+}  // namespace
+
+// Linux: kernel/time/hrtimer.c, hrtimer_start_range_ns().
+Co<> hrtimer_start(Cpu& cpu, HrTimer& timer, Time expires) {
+  HrTimerBase& base = this_cpu(cpu).hrtimers;
+  dequeue(base, timer);
+  enqueue(base, timer, expires);
+  co_await reprogram(cpu);
+}
+
+// Linux: kernel/time/hrtimer.c, hrtimer_cancel().
+Co<> hrtimer_cancel(Cpu& cpu, HrTimer& timer) {
+  HrTimerBase& base = this_cpu(cpu).hrtimers;
+  dequeue(base, timer);
+  co_await reprogram(cpu);
+}
+
+// --- the tick
+// -------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_idle(const PerCpu& self) { return self.curr == &self.idle; }
+
+Time next_tick_after(const Kernel& kernel, Time now) {
+  const Time since = now - kernel.tick_phase();
+  return kernel.tick_phase() + kernel.tick_period() * (since / kernel.tick_period() + 1);
+}
+
+// Linux: kernel/sched/fair.c, nohz_balance_exit_idle(), from the tick of a busy CPU.
+Co<> nohz_balance_exit_idle(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  if (!self.tick.in_nohz_mask) co_return;
+  Kernel& kernel = *self.kernel;
+  self.tick.in_nohz_mask = false;
+  co_await atomic_add(cpu, kernel.nohz_cpus_mask, ~std::uint64_t{0});
+  co_await atomic_add(cpu, kernel.nohz_nr_cpus, ~std::uint64_t{0});
+  const int llc = cpu.machine().topology().cluster(cpu.id);
+  co_await atomic_add(cpu, kernel.llc_nr_busy[static_cast<std::size_t>(llc)], 1);
+}
+
+// Linux: kernel/sched/fair.c, nohz_balance_enter_idle(), when the tick stops.
+Co<> nohz_balance_enter_idle(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  Kernel& kernel = *self.kernel;
+  if (!self.tick.in_nohz_mask) {
+    self.tick.in_nohz_mask = true;
+    co_await atomic_add(cpu, kernel.nohz_cpus_mask, 1);
+    co_await atomic_add(cpu, kernel.nohz_nr_cpus, 1);
+    co_await smp_mb__after_atomic(cpu);
+    const int llc = cpu.machine().topology().cluster(cpu.id);
+    co_await atomic_add(cpu, kernel.llc_nr_busy[static_cast<std::size_t>(llc)], ~std::uint64_t{0});
+  }
+  co_await write_once(cpu, kernel.nohz_has_blocked, 1);
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_handler(). In interrupt context.
+// Not modelled: time slices, RCU and process accounting beyond their instructions.
+Co<> tick_handler(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  Kernel& kernel = *self.kernel;
+  if (kernel.tick_do_timer_cpu == kNoCpu) kernel.tick_do_timer_cpu = cpu.id;
+  if (kernel.tick_do_timer_cpu == cpu.id) {
+    const std::uint64_t jiffies = co_await read_once(cpu, kernel.jiffies);
+    co_await write_once(cpu, kernel.jiffies, jiffies + 1);
+  }
+  if (is_idle(self)) {
+    self.tick.got_tick = true;
+    if (self.tick.stopped) co_return;
+  } else {
+    co_await nohz_balance_exit_idle(cpu);
+  }
+  enqueue(self.hrtimers, self.tick.timer, next_tick_after(kernel, cpu.now()));
+}
+
+}  // namespace
+
+// Linux: kernel/time/hrtimer.c, hrtimer_interrupt(), with interrupt entry and exit.
+Co<> hrtimer_interrupt(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  HrTimerBase& base = self.hrtimers;
+  base.programmed = Time::never();
+  self.tick.idle_active = false;
+  while (!base.queue.empty() && base.queue.front()->expires <= cpu.now()) {
+    HrTimer& timer = *base.queue.front();
+    dequeue(base, timer);
+    if (timer.is_tick) {
+      co_await exec(cpu,
+                    is_idle(self) ? Path::timer_interrupt_tick_idle : Path::timer_interrupt_tick);
+      co_await tick_handler(cpu);
+    } else {
+      co_await exec(cpu, Path::timer_interrupt_hrtimer_wakeup);
+      co_await try_to_wake_up(cpu, *timer.wake);
+    }
+  }
+  co_await reprogram(cpu);
+  if (is_idle(self) && (co_await read_once(cpu, self.idle.flags) & TIF_NEED_RESCHED) == 0)
+    self.tick.idle_active = true;
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_idle_enter().
+Co<> tick_nohz_idle_enter(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  co_await exec(cpu, Path::tick_nohz_idle_enter);
+  self.tick.idle_active = true;
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_idle_exit(), tick_nohz_idle_update_tick().
+Co<> tick_nohz_idle_exit(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  cpu.local_irq_disable();
+  co_await exec(
+      cpu, self.tick.idle_active ? Path::tick_nohz_idle_exit : Path::tick_nohz_idle_exit_after_irq);
+  self.tick.idle_active = false;
+  if (self.tick.stopped) co_await tick_nohz_idle_restart_tick(cpu);
+  co_await cpu.local_irq_enable();
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_restart_sched_tick().
+Co<> tick_nohz_idle_restart_tick(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  if (!self.tick.stopped) co_return;
+  co_await exec(cpu, Path::tick_nohz_restart);
+  co_await read_once(cpu, self.kernel->jiffies);
+  self.tick.stopped = false;
+  co_await hrtimer_start(cpu, self.tick.timer, next_tick_after(*self.kernel, cpu.now()));
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_idle_stop_tick(), tick_nohz_stop_tick().
+// Not modelled: the timer wheel and its migration hierarchy beyond their instructions.
+Co<> tick_nohz_idle_stop_tick(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  Kernel& kernel = *self.kernel;
+  co_await read_once(cpu, kernel.jiffies);
+  if (self.tick.stopped) {
+    co_await exec(cpu, Path::tick_nohz_idle_stop_tick_again);
+    co_return;
+  }
+  co_await exec(cpu, Path::tick_nohz_idle_stop_tick);
+  if (kernel.tick_do_timer_cpu == cpu.id) kernel.tick_do_timer_cpu = kNoCpu;
+  self.tick.stopped = true;
+  co_await hrtimer_cancel(cpu, self.tick.timer);
+  co_await nohz_balance_enter_idle(cpu);
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_idle_retain_tick().
+Co<> tick_nohz_idle_retain_tick(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  CHECK(!cpu.irqs_enabled() || self.tick.stopped, "decided with interrupts off");
+  co_await exec(cpu, Path::tick_nohz_idle_retain_tick);
+}
+
+bool tick_nohz_idle_got_tick(Cpu& cpu) {
+  TickSched& tick = this_cpu(cpu).tick;
+  const bool got = tick.got_tick;
+  tick.got_tick = false;
+  return got;
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_get_sleep_length().
+Co<SleepLength> tick_nohz_get_sleep_length(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  co_await read_once(cpu, self.kernel->jiffies);
+  SleepLength length{Time::never(), Time::never()};
+  for (const HrTimer* timer : self.hrtimers.queue) {
+    const Time delta = std::max(timer->expires - cpu.now(), Time{});
+    if (timer->is_tick) length.next_tick = std::min(length.next_tick, delta);
+    if (!timer->is_tick) length.next_timer = std::min(length.next_timer, delta);
+  }
+  co_return length;
+}
+
+bool never_stop_tick(const TickSched&) { return false; }
+bool always_stop_tick(const TickSched&) { return true; }
+bool stop_tick_after_tick(const TickSched& tick) { return tick.got_tick || tick.stopped; }
+
+void tick_setup(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  self.tick.timer.is_tick = true;
+  enqueue(self.hrtimers, self.tick.timer, self.kernel->tick_phase() + self.kernel->tick_period());
+  self.hrtimers.programmed = self.tick.timer.expires;
+  cpu.machine().set_timer(cpu.id, self.tick.timer.expires);
+}
+
+}  // namespace idlesim::kernel
