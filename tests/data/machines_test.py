@@ -92,7 +92,8 @@ class Checker:
             self.error(pointer, f"{value!r} is none of {sorted(allowed)}")
 
     def parameter(self, pointer, p):
-        if not self.keys(pointer, p, {"value", "source", "origin"}, {"range", "note"}):
+        if not self.keys(pointer, p, {"value", "source", "origin"},
+                         {"range", "note", "fitted_to"}):
             return
         value, origin = p["value"], p["origin"]
         if not is_number(value):
@@ -105,6 +106,8 @@ class Checker:
             self.error(pointer, f"value {value} is outside 0..{limit}")
         self.one_of(pointer + "/origin", origin, ORIGINS)
         self.text(pointer + "/source", p["source"])
+        if ("fitted_to" in p) != (origin == "fitted"):
+            self.error(pointer, "fitted_to stands with the origin fitted and only there")
         if "note" in p:
             self.text(pointer + "/note", p["note"])
         if origin in ("measured", "documented") and "memory, unverified" in p["source"]:
@@ -205,7 +208,7 @@ class Checker:
                 self.error("/interrupts/delivery_remote_ns", "is less than delivery_socket_ns")
 
     def idle(self, idle, arch, is_x86):
-        plain = {"monitor_cycles"} | ({"hlt_exit_ns"} if is_x86 else set())
+        plain = {"monitor_cycles", "hlt_exit_ns"} if is_x86 else set()
         if not self.parameters("/idle", idle, plain, {"states"}):
             return
         if not isinstance(idle["states"], list) or not idle["states"]:
