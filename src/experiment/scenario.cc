@@ -140,6 +140,7 @@ std::optional<config::Document> open_named(const Context& context, config::Reade
 void read_machine(const Context& context, config::Reader& root,
                   const std::vector<Override>& overrides, Variant& variant) {
   const std::string name = root.string("machine");
+  variant.machine_file = name;
   auto doc = open_named(context, root, "machine", context.paths.machine(name));
   if (!doc) return;
   for (const Override& o : overrides)
@@ -267,6 +268,7 @@ Scenario load_scenario(const ConfigPaths& paths, const std::string& name_or_path
     if (!findings.empty()) break;  // the other variants would repeat it
     const Variant& first = scenario.variants.empty() ? variant : scenario.variants.front();
     variant.changes = changes_against_first(first, variant, text.set);
+    append(variant.parameters, doc);
     if (scenario.variants.empty()) scenario.resolved_json = doc.resolved_json();
     scenario.variants.push_back(std::move(variant));
   }

@@ -22,8 +22,9 @@ struct Variant {
   kernel::KernelSpec kernel;
   kernel::KernelConfig config;
   std::string platform;
-  std::unique_ptr<workload::WorkloadSpec> workload;
+  std::shared_ptr<const workload::WorkloadSpec> workload;
   std::string workload_name;
+  std::string machine_file;                   // as the scenario names it
   std::vector<report::Change> changes;        // against the first variant
   std::vector<config::Parameter> parameters;  // every number with an origin that was read
 };
