@@ -88,48 +88,59 @@ bool Line::holders_in_cluster_of(CoreId core, Request request) const {
 void Line::written(CpuId cpu) {
   last_writer_ = cpu;
   if (state_ == LineState::kExclusive) state_ = LineState::kModified;
-  if (watchers_.empty()) return;
-  // Only the other thread of the writer's core can still watch the line: the writer's core has it.
+  if (spinners_.empty() && monitors_.empty()) return;
+  // Only the threads of the writer's core can still watch the line. They may unwatch while told.
   const CoreId core = directory_->topology().core(cpu);
-  for (std::size_t i = 0; i < watchers_.size(); ++i)
-    if (watchers_[i]->watcher_core == core) watchers_[i]->line_lost(*this);
+  for (std::size_t i = monitors_.size(); i-- > 0;)
+    if (monitors_[i]->watcher_core == core && monitors_[i]->watcher_cpu != cpu)
+      monitors_[i]->monitored_line_lost();
+  for (std::size_t i = spinners_.size(); i-- > 0;)
+    if (spinners_[i]->watcher_core == core) spinners_[i]->spin_line_lost();
+}
+
+// When the request arrives where it is resolved: in the cluster if that is where the line is.
+// `holder`: the core that will have the line then, if not the present ones.
+void Line::travel(Transaction& tx, CoreId holder) {
+  const Topology& topology = directory_->topology();
+  const bool same_cluster =
+      holder == kNoCore || topology.core_relation(tx.core, holder) <= Relation::kCluster;
+  tx.local = same_cluster && holders_in_cluster_of(tx.core, tx.request);
+  const Time leg =
+      tx.local ? directory_->spec().cluster.request : directory_->home_legs(tx.core, home_).request;
+  tx.arrival = tx.issued + scaled(leg);
 }
 
 void Line::request(Transaction& tx) {
-  const Time now = directory_->engine().now();
   settle();
-  tx.issued = now;
+  tx.issued = directory_->engine().now();
   tx.in_service = tx.snooped = false;
   tx.next = nullptr;
-  const bool local = head_ == nullptr && holders_in_cluster_of(tx.core, tx.request);
-  const Time leg =
-      local ? directory_->spec().cluster.request : directory_->home_legs(tx.core, home_).request;
-  tx.arrival = now + scaled(leg);
-  if (head_ == nullptr && tx.request == Request::kGetS && clean()) {
-    tx.queued = false;
-    start(tx, tx.arrival);
-    snoop(tx);
-    return;
+  tx.queued = head_ != nullptr || tx.request != Request::kGetS || !clean();
+  if (tx.queued) {
+    enqueue(tx);
+  } else {
+    travel(tx, kNoCore);
+    start(tx);
   }
-  tx.queued = true;
-  enqueue(tx);
 }
 
 // The queue is in order of arrival at the home; whoever is in service stays.
 void Line::enqueue(Transaction& tx) {
-  const Time now = directory_->engine().now();
   if (head_ == nullptr) {
     head_ = &tx;
-    start(tx, tx.arrival);
+    start(tx);
     return;
   }
-  if (head_->started > now && tx.arrival < head_->arrival) {
+  Transaction* last = head_;
+  while (last->next != nullptr) last = last->next;
+  travel(tx, last->core);
+  if (head_->started > tx.issued && tx.arrival < head_->arrival) {
     // The first in line is still travelling and was overtaken by a nearer requester.
     directory_->engine().cancel(head_->slot);
     head_->in_service = false;
     tx.next = head_;
     head_ = &tx;
-    start(tx, tx.arrival);
+    start(tx);
     return;
   }
   Transaction* before = head_;
@@ -142,12 +153,11 @@ void Line::enqueue(Transaction& tx) {
 void Line::farthest_sharer(const Transaction& tx, Time& snoop_leg, Time& data_leg,
                            Relation& relation) const {
   const Topology& topology = directory_->topology();
-  const bool local = holders_in_cluster_of(tx.core, tx.request);
   sharers_.for_each([&](CoreId sharer) {
     if (sharer == tx.core) return;
     const Relation r = topology.core_relation(tx.core, sharer);
     const Time s =
-        local ? directory_->spec().cluster.snoop : directory_->home_legs(sharer, home_).snoop;
+        tx.local ? directory_->spec().cluster.snoop : directory_->home_legs(sharer, home_).snoop;
     const Time d = directory_->legs(r).data;
     if (s + d > snoop_leg + data_leg) {
       snoop_leg = s;
@@ -166,9 +176,8 @@ void Line::plan_service(Transaction& tx) {
   bool from_memory = false;
   if (owner_ != kNoCore && owner_ != tx.core) {
     relation = topology.core_relation(tx.core, owner_);
-    const bool local = relation == Relation::kCluster && tx.request != Request::kFarAtomic;
-    snoop_leg = local ? spec.cluster.snoop : directory_->home_legs(owner_, home_).snoop;
-    if (topology.socket_of_core(owner_) != topology.socket_of_node(home_))
+    snoop_leg = tx.local ? spec.cluster.snoop : directory_->home_legs(owner_, home_).snoop;
+    if (!tx.local && topology.socket_of_core(owner_) != topology.socket_of_node(home_))
       snoop_leg += spec.directory;
     data_leg = tx.request == Request::kFarAtomic ? directory_->home_legs(owner_, home_).data
                                                  : directory_->legs(relation).data;
@@ -195,16 +204,29 @@ void Line::plan_service(Transaction& tx) {
   if (tx.request == Request::kFarAtomic) tx.done_at += spec.far_atomic;
 }
 
-void Line::start(Transaction& tx, Time not_before) {
+void Line::start(Transaction& tx) {
+  travel(tx, kNoCore);
   tx.in_service = true;
-  tx.started = std::max(not_before, free_at_);
+  tx.started = std::max(tx.arrival, free_at_);
   plan_service(tx);
-  directory_->engine().schedule(tx.slot, tx.done_at);
-  if (tx.queued && !watchers_.empty() && tx.request != Request::kGetS)
-    directory_->engine().post(tx.snoop_at, settle_event, this, 0);
+  sim::Engine& engine = directory_->engine();
+  engine.schedule(tx.slot, tx.done_at);
+  if (!tx.queued || tx.request == Request::kGetS) return;
+  if (!monitors_.empty()) engine.post(tx.snoop_at, settle_event, this, 0);
+  if (!spinners_.empty()) engine.post(tx.snoop_at, spin_event, this, 0);
 }
 
 void Line::settle_event(void* line, std::uint64_t) { static_cast<Line*>(line)->settle(); }
+
+// Tells relax loops that their line is being taken, and leaves the rest to whoever looks next.
+void Line::spin_event(void* line, std::uint64_t) {
+  Line& self = *static_cast<Line*>(line);
+  const Transaction* const head = self.head_;
+  if (head == nullptr || !head->in_service || head->snooped || head->request == Request::kGetS ||
+      head->snoop_at > self.directory_->engine().now())
+    return;
+  self.tell_spinners(head->request == Request::kGetM ? head->core : kNoCore);
+}
 
 void Line::settle_head() {
   if (head_->in_service && head_->snoop_at <= directory_->engine().now()) snoop(*head_);
@@ -213,24 +235,8 @@ void Line::settle_head() {
 // The request has reached the previous holders: from here on they do not have what it takes away.
 void Line::snoop(Transaction& tx) {
   tx.snooped = true;
-  const CoreId previous = owner_;
   if (tx.request == Request::kGetS) {
-    if (previous == kNoCore && sharers_.empty()) {
-      owner_ = tx.core;
-      state_ = LineState::kExclusive;
-      return;
-    }
-    if (previous != kNoCore && previous != tx.core) {
-      const bool dirty = state_ == LineState::kModified || state_ == LineState::kOwned;
-      if (dirty && directory_->spec().protocol == Protocol::kMoesi) {
-        state_ = LineState::kOwned;
-      } else {
-        sharers_.add(previous);
-        owner_ = kNoCore;
-        state_ = LineState::kShared;
-      }
-    }
-    if (owner_ != tx.core) sharers_.add(tx.core);
+    take_read(tx);
     return;
   }
   sharers_.clear();
@@ -244,11 +250,38 @@ void Line::snoop(Transaction& tx) {
   notify(tx.request == Request::kGetM ? tx.core : kNoCore);
 }
 
-// Watchers in other cores have lost the line. They may unwatch while being told.
-void Line::notify(CoreId writer) {
-  for (std::size_t i = watchers_.size(); i-- > 0;)
-    if (i < watchers_.size() && watchers_[i]->watcher_core != writer)
-      watchers_[i]->line_lost(*this);
+void Line::take_read(const Transaction& tx) {
+  if (owner_ == tx.core) return;
+  const bool dirty = state_ == LineState::kModified || state_ == LineState::kOwned;
+  // A read of a clean line that a writer has overtaken: it has its value, but cannot keep the line.
+  if (dirty && !tx.queued) return;
+  if (owner_ == kNoCore && sharers_.empty()) {
+    owner_ = tx.core;
+    state_ = LineState::kExclusive;
+    return;
+  }
+  if (owner_ != kNoCore) {
+    if (dirty && directory_->spec().protocol == Protocol::kMoesi) {
+      state_ = LineState::kOwned;
+    } else {
+      sharers_.add(owner_);
+      owner_ = kNoCore;
+      state_ = LineState::kShared;
+    }
+  }
+  sharers_.add(tx.core);
+}
+
+// Watchers outside `keeper` have lost the line. They may unwatch while being told.
+void Line::notify(CoreId keeper) {
+  for (std::size_t i = monitors_.size(); i-- > 0;)
+    if (monitors_[i]->watcher_core != keeper) monitors_[i]->monitored_line_lost();
+  tell_spinners(keeper);
+}
+
+void Line::tell_spinners(CoreId keeper) {
+  for (std::size_t i = spinners_.size(); i-- > 0;)
+    if (spinners_[i]->watcher_core != keeper) spinners_[i]->spin_line_lost();
 }
 
 void Line::complete(Transaction& tx) {
@@ -258,18 +291,14 @@ void Line::complete(Transaction& tx) {
   CHECK(head_ == &tx, "only the request in service completes");
   head_ = tx.next;
   free_at_ = directory_->engine().now() + tx.hold;
-  while (head_ != nullptr) {
-    Transaction& next = *head_;
-    if (next.request != Request::kGetS || !clean()) {
-      start(next, next.arrival);
-      return;
-    }
-    // Reads of what is now a clean line do not wait for each other.
-    next.queued = false;
-    head_ = next.next;
-    start(next, next.arrival);
-    snoop(next);
+  // Reads of what is now a clean line do not wait for each other.
+  while (head_ != nullptr && head_->request == Request::kGetS && clean()) {
+    Transaction& read = *head_;
+    read.queued = false;
+    head_ = read.next;
+    start(read);
   }
+  if (head_ != nullptr) start(*head_);
 }
 
 void Line::emit(const Transaction& tx) const {
@@ -287,21 +316,21 @@ void Line::take(CpuId cpu, CoreId core) {
   owner_ = core;
   state_ = LineState::kModified;
   sharers_.clear();
-  last_writer_ = cpu;
   notify(core);
+  written(cpu);
 }
 
-void Line::watch(Watcher& watcher) {
-  watchers_.push_back(&watcher);
+void Line::watch(Watchers& watchers, Watcher& watcher, sim::PostFire event) {
+  watchers.push_back(&watcher);
   if (head_ != nullptr && head_->in_service && !head_->snooped && head_->request != Request::kGetS)
-    directory_->engine().post(std::max(head_->snoop_at, directory_->engine().now()), settle_event,
-                              this, 0);
+    directory_->engine().post(std::max(head_->snoop_at, directory_->engine().now()), event, this,
+                              0);
 }
 
-void Line::unwatch(Watcher& watcher) {
-  const auto it = std::find(watchers_.begin(), watchers_.end(), &watcher);
-  CHECK(it != watchers_.end(), "unwatch without watch");
-  watchers_.erase(it);
+void Line::unwatch(Watchers& watchers, Watcher& watcher) {
+  const auto it = std::find(watchers.begin(), watchers.end(), &watcher);
+  CHECK(it != watchers.end(), "unwatch without watch");
+  watchers.erase(it);
 }
 
 int Line::queue_length() const {

@@ -16,6 +16,7 @@ Cpu::Cpu(Machine& machine, CpuId cpu_id)
       slot_(engine_.add_slot(fire, this)),
       store_slot_(engine_.add_slot(drained, this)) {
   watcher_core = machine.topology().core(cpu_id);
+  watcher_cpu = cpu_id;
   transaction_.cpu = store_transaction_.cpu = cpu_id;
   transaction_.core = store_transaction_.core = watcher_core;
   transaction_.slot = slot_;
@@ -74,6 +75,18 @@ void Cpu::continue_or_interrupt() {
   }
 }
 
+// A memory operation that had to wait has been tried again. A load that leaves its relax loop
+// running is an instruction boundary, too.
+void Cpu::after_op(bool complete) {
+  if (complete) {
+    continue_or_interrupt();
+  } else if (wait_ == Wait::kSpin && irq_enabled_ && pending_ != 0) {
+    if (spin_.watching) spin_stop_watching();
+    begin_interrupt(Wait::kSpin, spin_round_time(spin_.round + 1) - now());
+    trampoline();
+  }
+}
+
 void Cpu::fire(void* cpu) {
   Cpu& self = *static_cast<Cpu*>(cpu);
   switch (self.wait_) {
@@ -83,10 +96,14 @@ void Cpu::fire(void* cpu) {
       break;
     case Wait::kMemory:
       self.op_.word->line().complete(self.transaction_);
-      if (self.try_op()) self.continue_or_interrupt();
+      self.after_op(self.try_op());
       break;
     case Wait::kSpin:
-      self.spin_fire();
+      if (self.spin_.watching) {  // the clock check that ends the loop
+        self.spin_skip(self.spin_exit_round() - 1);
+        self.spin_stop_watching();
+      }
+      if (self.machine_.take_spin_turn(self)) self.spin_turn();
       break;
     case Wait::kHalt:
       self.waking_ = false;
@@ -116,10 +133,11 @@ void Cpu::deliver(Vector vector) {
     case Wait::kSpin: {
       if (!irq_enabled_) return;
       if (spin_.watching) {
-        spin_.next_round = spin_round_at(now());
+        spin_skip(spin_next_round() - 1);
         spin_stop_watching();
       }
-      begin_interrupt(Wait::kSpin, spin_round_time(spin_.next_round) - now());
+      machine_.give_up_spin_turn(id);
+      begin_interrupt(Wait::kSpin, spin_round_time(spin_.round + 1) - now());
       trampoline();
       return;
     }
@@ -171,7 +189,7 @@ void Cpu::end_interrupt() {
     case Wait::kSpin:
       wait_ = Wait::kSpin;
       // The loop goes on where it was; its next load comes as much later as the handler took.
-      spin_.base += now() + back.remaining - spin_round_time(spin_.next_round);
+      spin_.base += now() + back.remaining - spin_round_time(spin_.round + 1);
       arm(now() + back.remaining);
       break;
     default:
@@ -289,7 +307,7 @@ Time Cpu::sibling_penalty(Line& line) {
   const CpuId writer = line.last_writer();
   if (writer == id || writer == kNoCpu || machine_.topology().core(writer) != watcher_core)
     return {};
-  line.handed_over(id);
+  line.handed_over();
   return machine_.spec().coherence.sibling_transfer;
 }
 
@@ -305,7 +323,7 @@ bool Cpu::start_op() {
         bool must_drain = false;
         if (forwarded(*op_.word, op_.result, must_drain)) {
           if (must_drain) return wait_for_drain();
-          return op_.kind != MemoryOp::Kind::kSpinLoad || spin_loaded();
+          return op_.kind != MemoryOp::Kind::kSpinLoad || spin_loaded({});
         }
       }
       return try_op();
@@ -343,7 +361,7 @@ bool Cpu::try_op() {
       return request_line(Request::kGetS, {});
     const Time penalty = sibling_penalty(line);
     op_.result = word.peek();
-    if (op_.kind == MemoryOp::Kind::kSpinLoad) return spin_loaded();
+    if (op_.kind == MemoryOp::Kind::kSpinLoad) return spin_loaded(penalty);
     return finish_op(penalty);
   }
   if (op_.kind == MemoryOp::Kind::kLoadForWrite) {
@@ -378,6 +396,11 @@ bool Cpu::finish_op(Time tail) {
 }
 
 void Cpu::buffer(const Buffered& entry) {
+  if (store_head_ >= 64) {
+    store_buffer_.erase(store_buffer_.begin(),
+                        store_buffer_.begin() + static_cast<std::ptrdiff_t>(store_head_));
+    store_head_ = 0;
+  }
   store_buffer_.push_back(entry);
   if (!draining_) drain();
 }
@@ -413,8 +436,7 @@ void Cpu::drained(void* cpu) {
   if (self.store_transaction_.request == Request::kGetM) line.written(self.id);
   ++self.store_head_;
   self.drain();
-  if (self.wait_ == Wait::kDrain && !self.draining_ && self.start_op())
-    self.continue_or_interrupt();
+  if (self.wait_ == Wait::kDrain) self.after_op(self.start_op());
 }
 
 // --- waiting instructions
@@ -424,14 +446,14 @@ void Cpu::monitor(Word& word) {
   disarm_monitor();
   monitor_triggered_ = !word.line().can_read(watcher_core);
   monitored_ = &word.line();
-  monitored_->watch(*this);
+  monitored_->watch_monitor(*this);
 }
 
 void Cpu::disarm_monitor() {
   if (monitored_ == nullptr) return;
   Line& line = *monitored_;
   monitored_ = nullptr;
-  line.unwatch(*this);
+  line.unwatch_monitor(*this);
 }
 
 Cpu::Halt Cpu::halt(HaltKind kind, const HaltTiming& timing, SourceLocation where) {
@@ -465,18 +487,11 @@ void Cpu::wake_from_halt() {
   arm(std::max(now(), halt_started_ + halt_timing_.entry) + halt_timing_.exit);
 }
 
-void Cpu::line_lost(Line& line) {
-  if (&line == monitored_) {
-    monitor_triggered_ = true;
-    if (wait_ == Wait::kHalt &&
-        (halt_kind_ == HaltKind::kMwait || halt_kind_ == HaltKind::kMwaitBreak))
-      wake_from_halt();
-  }
-  if (spin_.watching && &line == &spin_.word->line()) {
-    spin_.next_round = spin_round_at(now());
-    spin_stop_watching();
-    arm(spin_round_time(spin_.next_round));
-  }
+void Cpu::monitored_line_lost() {
+  monitor_triggered_ = true;
+  if (wait_ == Wait::kHalt &&
+      (halt_kind_ == HaltKind::kMwait || halt_kind_ == HaltKind::kMwaitBreak))
+    wake_from_halt();
 }
 
 Cpu::SwitchTo Cpu::switch_to(std::coroutine_handle<>* saved, std::coroutine_handle<> next,

@@ -1,5 +1,7 @@
 #include "idlesim/hw/machine.h"
 
+#include <algorithm>
+
 #include "idlesim/base/check.h"
 
 namespace idlesim::hw {
@@ -10,7 +12,9 @@ Machine::Machine(const MachineSpec& spec, std::uint64_t seed, std::uint64_t run)
       run_(run),
       topology_(spec.topology),
       directory_(engine_, tracer_, topology_, spec.coherence),
-      line_spread_(seed, run, "line-spread", 0) {
+      line_spread_(seed, run, "line-spread", 0),
+      spin_slot_(engine_.add_slot(spin_turn_event, this)),
+      spin_waiting_(topology_.nr_cpus()) {
   for (CpuId id = 0; id < nr_cpus(); ++id) cpus_.emplace_back(*this, id);
   for (CpuId id = 0; id < nr_cpus(); ++id) {
     Timer& timer = timers_.emplace_back(Timer{this, id, 0});
@@ -66,6 +70,35 @@ void Machine::set_timer(CpuId cpu, Time deadline) {
 void Machine::timer_event(void* timer) {
   const Timer& self = *static_cast<Timer*>(timer);
   self.machine->cpu(self.cpu).deliver(Vector::kLocalTimer);
+}
+
+bool Machine::take_spin_turn(Cpu& cpu) {
+  if (engine_.next_time() == now() || !spin_waiting_.empty()) {
+    spin_waiting_.set(cpu.id);
+    engine_.schedule(spin_slot_, now());
+    return false;
+  }
+  begin_spin_turn(cpu.id);
+  return true;
+}
+
+void Machine::begin_spin_turn(CpuId cpu) {
+  spin_cpu_ = spin_time_ == now() ? std::max(spin_cpu_, cpu) : cpu;
+  spin_time_ = now();
+}
+
+void Machine::spin_turn_event(void* machine) {
+  Machine& self = *static_cast<Machine*>(machine);
+  const CpuId cpu = self.spin_waiting_.first();
+  if (cpu == kNoCpu) return;  // interrupts came first
+  if (self.engine_.next_time() == self.now()) {
+    self.engine_.schedule(self.spin_slot_, self.now());
+    return;
+  }
+  self.spin_waiting_.clear(cpu);
+  if (self.spin_waiting_.first() != kNoCpu) self.engine_.schedule(self.spin_slot_, self.now());
+  self.begin_spin_turn(cpu);
+  self.cpu(cpu).spin_turn();
 }
 
 std::string Machine::stories() const {

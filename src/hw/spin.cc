@@ -5,8 +5,9 @@
 // times and counts (tests/hw/spin_test.cc).
 //
 // Rounds are numbered from the start of a block of check_every rounds; round r's load stands at
-//   base + (r - round) * period + (r / check_every - round / check_every) * check_time
-// and before the load of a round that starts a block the clock is checked.
+//   base + (r - round) * period + r / check_every * check_time
+// where `round` (< check_every) is the last one done; before the load of a round that starts a
+// block the clock is checked.
 #include <algorithm>
 
 #include "idlesim/base/check.h"
@@ -29,12 +30,11 @@ bool Cpu::spin_begin() {
   return start_op();
 }
 
-// A load of the loop has its value. True: the loop is over.
-bool Cpu::spin_loaded() {
+// A load of the loop has its value, which took `penalty`. True: the loop is over.
+bool Cpu::spin_loaded(Time penalty) {
   const bool set = (op_.result & spin_.loop.mask) != 0;
-  if (set != spin_.loop.while_set) return true;
-  spin_.base = now();
-  spin_.deferred = false;
+  if (set != spin_.loop.while_set) return finish_op(penalty);
+  spin_.base = now() + penalty;
   spin_plan();
   wait_ = Wait::kSpin;
   return false;
@@ -47,9 +47,10 @@ Time Cpu::spin_round_time(std::uint64_t round) const {
   return time;
 }
 
-// The first round after the current one whose load stands at `time` or later.
+// The first round after the last one done whose load stands at `time` or later.
 std::uint64_t Cpu::spin_round_at(Time time) const {
   const SpinLoop& loop = spin_.loop;
+  if (time <= spin_.base) return spin_.round + 1;
   const Time since = time - (spin_.base - loop.period * static_cast<std::int64_t>(spin_.round));
   const auto ceil = [](Time a, Time b) {
     return static_cast<std::uint64_t>((a + b - Time::ps(1)) / b);
@@ -63,8 +64,7 @@ std::uint64_t Cpu::spin_round_at(Time time) const {
     round = blocks * loop.check_every +
             std::min<std::uint64_t>(ceil(since % block, loop.period), loop.check_every);
   }
-  round = std::max(round, spin_.round + 1);
-  return std::min(round, spin_exit_round());
+  return std::min(std::max(round, spin_.round + 1), spin_exit_round());
 }
 
 // The round at whose start a clock check finds the deadline passed.
@@ -77,50 +77,66 @@ std::uint64_t Cpu::spin_exit_round() const {
   return static_cast<std::uint64_t>(passed + 1) * loop.check_every;
 }
 
+// The next round to come: a load of this instant counts as done if its turn has passed.
+std::uint64_t Cpu::spin_next_round() const {
+  return spin_round_at(machine_.spin_turn_passed(id) ? now() + Time::ps(1) : now());
+}
+
+// Of the rounds after the last one done up to and including `to`, with their clock checks.
+std::uint64_t Cpu::spin_instructions(const Spinning& spin, std::uint64_t to) {
+  const SpinLoop& loop = spin.loop;
+  std::uint64_t count = (to - spin.round) * loop.instructions;
+  if (loop.check_every != 0) count += to / loop.check_every * loop.check_instructions;
+  return count;
+}
+
+// All rounds up to and including `to` have been done.
+void Cpu::spin_skip(std::uint64_t to) {
+  instructions_ += spin_instructions(spin_, to);
+  spin_.base = spin_round_time(to);
+  spin_.round = spin_.loop.check_every != 0 ? to % spin_.loop.check_every : to;
+}
+
+std::uint64_t Cpu::instructions() const {
+  if (!spin_.watching) return instructions_;
+  return instructions_ + spin_instructions(spin_, spin_next_round() - 1);
+}
+
 void Cpu::spin_plan() {
   Line& line = spin_.word->line();
   if (machine_.iterate_spins || !line.can_read(watcher_core)) {
-    spin_.next_round = spin_.round + 1;
-    arm(spin_round_time(spin_.next_round));
+    arm(spin_round_time(spin_.round + 1));
     return;
   }
   spin_.watching = true;
-  line.watch(*this);
+  line.watch_spin(*this);
   const std::uint64_t exit = spin_exit_round();
-  spin_.next_round = exit;
   if (exit != ~std::uint64_t{0}) arm(spin_round_time(exit));
 }
 
 void Cpu::spin_stop_watching() {
   spin_.watching = false;
-  spin_.word->line().unwatch(*this);
+  spin_.word->line().unwatch_spin(*this);
 }
 
-// The start of round `next_round`: the clock check if one is due, then the load.
-void Cpu::spin_fire() {
-  // Loads of relax loops come last among the events of an instant, so that skipping rounds cannot
-  // change what they see.
-  if (!spin_.deferred && engine_.next_time() == now()) {
-    spin_.deferred = true;
-    arm(now());
-    return;
-  }
-  if (spin_.watching) spin_stop_watching();
+void Cpu::spin_line_lost() {
+  spin_skip(spin_next_round() - 1);
+  spin_stop_watching();
+  arm(spin_round_time(spin_.round + 1));
+}
+
+// The start of a round: the clock check if one is due, then the load.
+void Cpu::spin_turn() {
   const SpinLoop& loop = spin_.loop;
-  instructions_ += (spin_.next_round - spin_.round) * loop.instructions;
-  if (loop.check_every != 0) {
-    const std::uint64_t checks = spin_.next_round / loop.check_every;
-    instructions_ += checks * loop.check_instructions;
-    spin_.round = spin_.next_round % loop.check_every;
-    if (checks != 0 && spin_.round == 0 && now() > loop.deadline) {
-      spin_.timed_out = true;
-      continue_or_interrupt();
-      return;
-    }
+  spin_skip(spin_.round + 1);
+  if (loop.check_every != 0 && spin_.round == 0 && now() > loop.deadline) {
+    spin_.timed_out = true;
+    continue_or_interrupt();
+    return;
   }
   op_ = {MemoryOp::Kind::kSpinLoad, AtomicOp::kOr, spin_.word, 0, 0, 0};
   wait_ = Wait::kRunning;
-  if (start_op()) continue_or_interrupt();
+  after_op(start_op());
 }
 
 }  // namespace idlesim::hw

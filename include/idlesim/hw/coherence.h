@@ -91,12 +91,16 @@ class CoreSet {
 
 class Line;
 
-// Told when a line it watches is taken away, or written by the other thread of its core. A CPU that
-// spins on a line or has armed its address monitor is one.
+// A CPU as the lines it watches see it. A line is lost when another core takes it away or the other
+// thread of the core writes it.
 class Watcher {
  public:
-  virtual void line_lost(Line& line) = 0;
+  // The line of a relax loop: what its next load finds may be new.
+  virtual void spin_line_lost() = 0;
+  // The line of the address monitor; not called for the CPU's own writes.
+  virtual void monitored_line_lost() = 0;
   CoreId watcher_core = kNoCore;
+  CpuId watcher_cpu = kNoCpu;
 
  protected:
   ~Watcher() = default;
@@ -121,6 +125,7 @@ struct Transaction {
   bool in_service = false;
   bool snooped = false;
   bool queued = false;  // occupies the line (false for reads of clean lines)
+  bool local = false;   // resolved inside the requester's cluster
   Transaction* next = nullptr;
 };
 
@@ -160,6 +165,7 @@ class Line {
   LineState state() const { return state_; }
   CoreId owner() const { return owner_; }
   const CoreSet& sharers() const { return sharers_; }
+  // Who wrote it last, unless the other thread of that core has seen it since.
   CpuId last_writer() const { return last_writer_; }
 
   // May `core` read (write) the line now without a request? Brings the line up to date first: a
@@ -179,8 +185,8 @@ class Line {
   // For processes that are not simulated instruction by instruction: `cpu` has written the line, as
   // if no time had passed. Does nothing while requests are in line.
   void take(CpuId cpu, CoreId core);
-  // The other thread of the core that wrote it last has it now.
-  void handed_over(CpuId cpu) { last_writer_ = cpu; }
+  // The other thread of the core that wrote it last has seen it.
+  void handed_over() { last_writer_ = kNoCpu; }
 
   // Starts `request`; arms request.slot with the time of completion (at once or when its turn
   // comes).
@@ -189,8 +195,10 @@ class Line {
   // the next request is on its way.
   void complete(Transaction& transaction);
 
-  void watch(Watcher& watcher);
-  void unwatch(Watcher& watcher);
+  void watch_spin(Watcher& watcher) { watch(spinners_, watcher, spin_event); }
+  void unwatch_spin(Watcher& watcher) { unwatch(spinners_, watcher); }
+  void watch_monitor(Watcher& watcher) { watch(monitors_, watcher, settle_event); }
+  void unwatch_monitor(Watcher& watcher) { unwatch(monitors_, watcher); }
 
   // Requests in line, the one in service included.
   int queue_length() const;
@@ -202,10 +210,16 @@ class Line {
     if (head_ != nullptr && !head_->snooped) settle_head();
   }
   void settle_head();
-  void start(Transaction& transaction, Time not_before);
+  using Watchers = std::vector<Watcher*>;
+  void watch(Watchers& watchers, Watcher& watcher, sim::PostFire event);
+  static void unwatch(Watchers& watchers, Watcher& watcher);
+  void travel(Transaction& transaction, CoreId holder);
+  void start(Transaction& transaction);
   void enqueue(Transaction& transaction);
   void snoop(Transaction& transaction);
-  void notify(CoreId writer);
+  void take_read(const Transaction& transaction);
+  void notify(CoreId keeper);
+  void tell_spinners(CoreId keeper);
   void emit(const Transaction& transaction) const;
   bool holders_in_cluster_of(CoreId core, Request request) const;
   void plan_service(Transaction& transaction);
@@ -215,10 +229,14 @@ class Line {
     return scale_permille_ == 1000 ? leg : Time::ps(leg.count_ps() * scale_permille_ / 1000);
   }
   static void settle_event(void* line, std::uint64_t);
+  static void spin_event(void* line, std::uint64_t);
 
   Directory* directory_;
   Transaction* head_ = nullptr;
-  std::vector<Watcher*> watchers_;
+  // Apart, because what concerns relax loops must not change the order of anything else: skipping
+  // rounds is exact.
+  Watchers spinners_;
+  Watchers monitors_;
   CoreSet sharers_;  // never contains owner_
   Time free_at_;
   CoreId owner_ = kNoCore;

@@ -148,12 +148,14 @@ class Cpu final : public Watcher {
   // An interrupt has arrived at this CPU's controller.
   void deliver(Vector vector);
 
-  void line_lost(Line& line) override;
+  void spin_line_lost() override;
+  void monitored_line_lost() override;
 
   // What the CPU is executing and what it waits for, for people: "idle.cc:42 poll_idle, spinning on
   // TIF".
   std::string story() const;
-  std::uint64_t instructions() const { return instructions_; }
+  // Executed so far, the rounds of a relax loop that is being skipped included.
+  std::uint64_t instructions() const;
   // When the interrupt now being handled became pending.
   Time interrupt_arrived() const { return interrupt_arrived_; }
   // True while a context of this CPU is suspended in HLT, MWAIT or WFI.
@@ -200,10 +202,7 @@ class Cpu final : public Watcher {
     SpinLoop loop;
     Time base;                // of the last load
     std::uint64_t round = 0;  // its number within a block of check_every rounds
-    std::uint64_t next_round =
-        0;                  // the round at whose start the next event stands, from this block's
-    bool watching = false;  // told if the line is lost; otherwise the next event is a load
-    bool deferred = false;
+    bool watching = false;    // told if the line is lost; otherwise the next event is a load
     bool timed_out = false;
   };
 
@@ -222,6 +221,7 @@ class Cpu final : public Watcher {
   void resume(std::coroutine_handle<> handle);
   void trampoline();
   void continue_or_interrupt();
+  void after_op(bool complete);
   void suspend(std::coroutine_handle<> handle, Wait wait) {
     handle_ = handle;
     wait_ = wait;
@@ -246,14 +246,18 @@ class Cpu final : public Watcher {
   void buffer(const Buffered& entry);
   void drain();
 
+  friend class Machine;  // gives relax loops their turn
   bool spin_begin();
-  bool spin_loaded();
+  bool spin_loaded(Time penalty);
   Time spin_round_time(std::uint64_t round) const;
   std::uint64_t spin_round_at(Time time) const;
   std::uint64_t spin_exit_round() const;
+  std::uint64_t spin_next_round() const;
+  static std::uint64_t spin_instructions(const Spinning& spin, std::uint64_t to);
+  void spin_skip(std::uint64_t to);
   void spin_plan();
   void spin_stop_watching();
-  void spin_fire();
+  void spin_turn();
 
   Machine& machine_;
   const CpuSpec& spec_;

@@ -57,6 +57,14 @@ class Machine {
   void set_timer(CpuId cpu, Time deadline);
   void cancel_timer(CpuId cpu) { set_timer(cpu, Time::never()); }
 
+  // Loads of relax loops come last among the events of an instant, in the order of their CPUs, so
+  // that what they see does not depend on which rounds were skipped. True: it is this CPU's turn.
+  // Otherwise it will be called.
+  bool take_spin_turn(Cpu& cpu);
+  void give_up_spin_turn(CpuId cpu) { spin_waiting_.clear(cpu); }
+  // Has the turn of `cpu` in the present instant passed?
+  bool spin_turn_passed(CpuId cpu) const { return spin_time_ == now() && cpu <= spin_cpu_; }
+
   // Runs until the engine is stopped or nothing can happen any more.
   void run() { engine_.run(); }
   // One line for each CPU that has a context: what it executes and waits for.
@@ -73,6 +81,8 @@ class Machine {
   };
   static void deliver_event(void* machine, std::uint64_t argument);
   static void timer_event(void* timer);
+  static void spin_turn_event(void* machine);
+  void begin_spin_turn(CpuId cpu);
 
   const MachineSpec& spec_;
   std::uint64_t seed_;
@@ -86,6 +96,10 @@ class Machine {
   std::deque<Timer> timers_;
   std::vector<std::string> line_names_;
   sim::Random line_spread_;
+  sim::SlotId spin_slot_;
+  CpuMask spin_waiting_;
+  Time spin_time_;           // the last instant with a load of a relax loop,
+  CpuId spin_cpu_ = kNoCpu;  // and the highest CPU that had its turn in it
 };
 
 }  // namespace idlesim::hw
