@@ -254,7 +254,7 @@ void Line::take_read(const Transaction& tx) {
   if (owner_ == tx.core) return;
   const bool dirty = state_ == LineState::kModified || state_ == LineState::kOwned;
   // A read of a clean line that a writer has overtaken: it has its value, but cannot keep the line.
-  if (dirty && !tx.queued) return;
+  if (!tx.queued && (dirty || (head_ != nullptr && head_->snooped))) return;
   if (owner_ == kNoCore && sharers_.empty()) {
     owner_ = tx.core;
     state_ = LineState::kExclusive;
@@ -285,6 +285,7 @@ void Line::tell_spinners(CoreId keeper) {
 }
 
 void Line::complete(Transaction& tx) {
+  settle();
   if (!tx.snooped) snoop(tx);
   emit(tx);
   if (!tx.queued) return;
