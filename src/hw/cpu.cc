@@ -116,12 +116,20 @@ void Cpu::fire(void* cpu) {
       break;
     case Wait::kRunning:
     case Wait::kDrain:
+    case Wait::kGate:
       CHECK(false, "a CPU that waits for no event was fired");
       break;
   }
 }
 
 void Cpu::deliver(Vector vector) {
+  if (machine_.gate != nullptr)
+    machine_.gate->arrived(*this, vector);
+  else
+    deliver_now(vector, false);
+}
+
+void Cpu::deliver_now(Vector vector, bool masked_now) {
   if ((pending_ & bit(vector)) == 0) arrived_[static_cast<int>(vector)] = now();
   pending_ |= bit(vector);
   switch (wait_) {
@@ -143,6 +151,11 @@ void Cpu::deliver(Vector vector) {
     }
     case Wait::kHalt:
       wake_from_halt();
+      return;
+    case Wait::kGate:
+      if (!irq_enabled_ || masked_now) return;
+      begin_interrupt(Wait::kGate, {});
+      trampoline();
       return;
     default:
       return;  // at the end of the instruction, or when interrupts are enabled
@@ -191,6 +204,9 @@ void Cpu::end_interrupt() {
       // The loop goes on where it was; its next load comes as much later as the handler took.
       spin_.base += now() + back.remaining - spin_round_time(spin_.round + 1);
       arm(now() + back.remaining);
+      break;
+    case Wait::kGate:
+      wait_ = Wait::kGate;
       break;
     default:
       wait_ = Wait::kRunning;
@@ -315,10 +331,12 @@ bool Cpu::start_op() {
   const bool buffered = store_head_ < store_buffer_.size();
   switch (op_.kind) {
     case MemoryOp::Kind::kNothing:
+    case MemoryOp::Kind::kHalt:
       return true;
     case MemoryOp::Kind::kLoad:
     case MemoryOp::Kind::kLoadForWrite:
     case MemoryOp::Kind::kSpinLoad:
+      if (held_at_gate()) return false;
       if (buffered) {
         bool must_drain = false;
         if (forwarded(*op_.word, op_.result, must_drain)) {
@@ -330,18 +348,27 @@ bool Cpu::start_op() {
     case MemoryOp::Kind::kAtomic:
     case MemoryOp::Kind::kBarrier:
       if (buffered) return wait_for_drain();
-      return try_op();
+      return !held_at_gate() && try_op();
     case MemoryOp::Kind::kPostedAtomic:
     case MemoryOp::Kind::kStore: {
       const bool posted = op_.kind == MemoryOp::Kind::kPostedAtomic;
       const bool far = posted && machine_.spec().coherence.atomics == Atomics::kFar;
-      if (!buffered && !far && op_.word->line().can_write(watcher_core)) return try_op();
+      const bool gated = machine_.gate != nullptr && machine_.gate->gated(op_.word->line());
+      if (!buffered && !far && !gated && op_.word->line().can_write(watcher_core)) return try_op();
       if (static_cast<int>(store_buffer_.size() - store_head_) >= spec_.store_buffer_entries)
         return wait_for_drain();
       buffer({op_.word, posted, op_.op, op_.operand});
       return true;
     }
   }
+  return true;
+}
+
+bool Cpu::held_at_gate() {
+  if (machine_.gate == nullptr || gate_open_ || op_.word == nullptr ||
+      !machine_.gate->gated(op_.word->line()))
+    return false;
+  wait_ = Wait::kGate;
   return true;
 }
 
@@ -411,6 +438,9 @@ void Cpu::drain() {
   for (; store_head_ < store_buffer_.size(); ++store_head_) {
     const Buffered& entry = store_buffer_[store_head_];
     Line& line = entry.word->line();
+    drain_held_ = machine_.gate != nullptr && !drain_open_ && machine_.gate->gated(line);
+    if (drain_held_) return;
+    drain_open_ = false;
     const bool far = entry.atomic && machine_.spec().coherence.atomics != Atomics::kNear;
     if (!line.can_write(watcher_core) ||
         (far && machine_.spec().coherence.atomics == Atomics::kFar)) {
@@ -462,22 +492,29 @@ Cpu::Halt Cpu::halt(HaltKind kind, const HaltTiming& timing, SourceLocation wher
 }
 
 void Cpu::Halt::await_suspend(std::coroutine_handle<> handle) const {
-  const bool mwait = kind == HaltKind::kMwait || kind == HaltKind::kMwaitBreak;
-  if (kind == HaltKind::kHlt || kind == HaltKind::kMwait) cpu.irq_enabled_ = true;
-  cpu.suspend(handle, Wait::kFinish);
-  if (cpu.pending_ != 0 && cpu.irq_enabled_) {
-    cpu.disarm_monitor();
-    cpu.next_ = Next::kInterrupt;
-  } else if (cpu.pending_ != 0 ||
-             (mwait && (cpu.monitored_ == nullptr || cpu.monitor_triggered_))) {
-    cpu.disarm_monitor();
-    cpu.next_handle_ = handle;
-    cpu.next_ = Next::kSwitch;
+  cpu.halt_kind_ = kind;
+  cpu.halt_timing_ = timing;
+  cpu.suspend(handle, Wait::kGate);
+  if (cpu.machine_.gate != nullptr)
+    cpu.op_ = {MemoryOp::Kind::kHalt, AtomicOp::kOr, nullptr, 0, 0, 0};
+  else
+    cpu.enter_halt();
+}
+
+void Cpu::enter_halt() {
+  const bool mwait = halt_kind_ == HaltKind::kMwait || halt_kind_ == HaltKind::kMwaitBreak;
+  if (halt_kind_ == HaltKind::kHlt || halt_kind_ == HaltKind::kMwait) irq_enabled_ = true;
+  wait_ = Wait::kFinish;
+  if (pending_ != 0 && irq_enabled_) {
+    disarm_monitor();
+    next_ = Next::kInterrupt;
+  } else if (pending_ != 0 || (mwait && (monitored_ == nullptr || monitor_triggered_))) {
+    disarm_monitor();
+    next_handle_ = handle_;
+    next_ = Next::kSwitch;
   } else {
-    cpu.wait_ = Wait::kHalt;
-    cpu.halt_kind_ = kind;
-    cpu.halt_timing_ = timing;
-    cpu.halt_started_ = cpu.now();
+    wait_ = Wait::kHalt;
+    halt_started_ = now();
   }
 }
 
@@ -519,6 +556,53 @@ void Cpu::SwitchTo::await_suspend(std::coroutine_handle<> handle) const {
   }
 }
 
+// --- with a StepGate
+// ----------------------------------------------------------------------------------
+
+Cpu::Gated Cpu::gated() const {
+  if (wait_ != Wait::kGate) return {};
+  if (op_.kind == MemoryOp::Kind::kHalt) return {true, monitored_, false, true};
+  const bool reads = op_.kind == MemoryOp::Kind::kLoad || op_.kind == MemoryOp::Kind::kSpinLoad;
+  return {true, &op_.word->line(), !reads, false};
+}
+
+void Cpu::pass_gate() {
+  CHECK(wait_ == Wait::kGate, "the CPU stands at no gate");
+  if (op_.kind == MemoryOp::Kind::kHalt) {
+    enter_halt();
+    trampoline();
+    return;
+  }
+  wait_ = Wait::kRunning;
+  gate_open_ = true;
+  const bool complete = start_op();
+  gate_open_ = false;
+  after_op(complete);
+}
+
+const Line* Cpu::gated_drain() const {
+  return drain_held_ ? &store_buffer_[store_head_].word->line() : nullptr;
+}
+
+void Cpu::pass_drain() {
+  CHECK(drain_held_, "no store waits at the gate");
+  drain_open_ = true;
+  drain();
+  if (wait_ == Wait::kDrain) after_op(start_op());
+}
+
+const Line* Cpu::gated_deadline() const {
+  return wait_ == Wait::kSpin && spin_.watching && spin_.deadline_gated ? &spin_.word->line()
+                                                                        : nullptr;
+}
+
+void Cpu::pass_deadline() {
+  CHECK(gated_deadline() != nullptr, "no deadline waits at the gate");
+  spin_stop_watching();
+  spin_.timed_out = true;
+  continue_or_interrupt();
+}
+
 // --- story
 // ----------------------------------------------------------------------------------------
 
@@ -547,6 +631,10 @@ std::string Cpu::story() const {
       break;
     case Wait::kSpin:
       text += "spinning on " + line_of(spin_.word);
+      break;
+    case Wait::kGate:
+      text += op_.word != nullptr ? "about to access line " + line_of(op_.word)
+                                  : std::string("about to halt");
       break;
     case Wait::kHalt:
       text += monitored_ != nullptr

@@ -22,6 +22,10 @@ Cpu::Spin Cpu::spin(Word& word, const SpinLoop& loop, SourceLocation where) {
   spin_ = {};
   spin_.word = &word;
   spin_.loop = loop;
+  if (machine_.gate != nullptr && loop.deadline != Time::never()) {
+    spin_.deadline_gated = true;
+    spin_.loop.deadline = Time::never();
+  }
   return {*this};
 }
 

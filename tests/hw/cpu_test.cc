@@ -1,5 +1,5 @@
-// A CPU by itself: store buffer, interrupts, instructions that wait. Times by hand from flat_spec():
-// a line from another core takes 10 + 20 + 30 ns, from memory 10 + 30 + 5000.
+// A CPU by itself: store buffer, interrupts, instructions that wait. Times by hand from
+// flat_spec(): a line from another core takes 10 + 20 + 30 ns, from memory 10 + 30 + 5000.
 #include "idlesim/hw/cpu.h"
 
 #include <gmock/gmock.h>
@@ -136,8 +136,8 @@ Time far_atomic_seen(hw::Atomics atomics, CpuId owner) {
   Script& r = m.run_on(0, {}, steps);
   m.run();
   EXPECT_EQ(x.peek(), 5u);
-  const bool far = atomics == hw::Atomics::kFar ||
-                   (atomics == hw::Atomics::kFarUnlessUnique && owner == 1);
+  const bool far =
+      atomics == hw::Atomics::kFar || (atomics == hw::Atomics::kFarUnlessUnique && owner == 1);
   EXPECT_EQ(x.line().owner(), far ? hw::kNoCore : 0);
   EXPECT_TRUE(x.line().sharers().empty());
   return r.samples.back().time - kStart - ns(7);
@@ -254,13 +254,13 @@ TEST(Interrupt, IpiAndTimerArriveOnTime) {
   topology.clusters_per_node = 2;
   MachineUnderTest m(small_spec(topology));
   for (CpuId cpu : {1, 2}) m.run_on(cpu, {}, {irq_on(), exec(Time::us(1))});
-  m.run_on(0, ns(5), {ipi(1, Vector::kReschedule), ipi(2, Vector::kCallFunctionSingle),
-                      timer(ns(300)), irq_on(), exec(Time::us(1))});
+  m.run_on(0, ns(5),
+           {ipi(1, Vector::kReschedule), ipi(2, Vector::kCallFunctionSingle), timer(ns(300)),
+            irq_on(), exec(Time::us(1))});
   m.run();
-  EXPECT_EQ(m.taken,
-            (std::vector<Taken>{{1, Vector::kReschedule, ns(75), ns(75)},
-                                {2, Vector::kCallFunctionSingle, ns(95), ns(95)},
-                                {0, Vector::kLocalTimer, ns(300), ns(300)}}));
+  EXPECT_EQ(m.taken, (std::vector<Taken>{{1, Vector::kReschedule, ns(75), ns(75)},
+                                         {2, Vector::kCallFunctionSingle, ns(95), ns(95)},
+                                         {0, Vector::kLocalTimer, ns(300), ns(300)}}));
 }
 
 // --- HLT, WFI
@@ -290,8 +290,8 @@ TEST(Hlt, DoesNotSleepOverAPendingInterrupt) {
     MachineUnderTest m(flat_spec(1));
     hw::Word& x = m.word();
     m.on_interrupt(0, Vector::kReschedule, {exec(ns(5))});
-    Script& r = m.run_on(0, {}, {load(x), monitor(x), until(ns(6000)),
-                                 halt(kind, ns(20), ns(300)), irq_off()});
+    Script& r = m.run_on(
+        0, {}, {load(x), monitor(x), until(ns(6000)), halt(kind, ns(20), ns(300)), irq_off()});
     m.deliver_at(ns(5500), 0, Vector::kReschedule);
     m.run();
     EXPECT_EQ(m.taken, (std::vector<Taken>{{0, Vector::kReschedule, ns(6000), ns(5500)}}));
@@ -342,8 +342,8 @@ Mwait mwait(HaltKind kind, Time at, Steps (*steps)(hw::Word&, hw::Word&), int th
   MachineUnderTest m(spec);
   hw::Line& line = m.line();
   hw::Word &x = m.word(line), &y = m.word(line);
-  Script& r = m.run_on(0, {}, {load(x), until(ns(6000)), monitor(x), until(ns(7000)),
-                               halt(kind, ns(20), ns(300))});
+  Script& r = m.run_on(
+      0, {}, {load(x), until(ns(6000)), monitor(x), until(ns(7000)), halt(kind, ns(20), ns(300))});
   m.run_on(threads == 1 ? 1 : 2, at, steps(x, y));
   m.run();
   if (!r.done) return {Time::never(), m.machine.cpu(0).halted()};
@@ -359,8 +359,9 @@ TEST(Mwait, AStoreBeforeMonitorIsNotRemembered) {
   hw::MachineSpec spec = flat_spec(2);
   MachineUnderTest m(spec);
   hw::Word& x = m.word();
-  Script& r = m.run_on(0, {}, {load(x), until(ns(6000)), load(x), monitor(x), until(ns(7000)),
-                               halt(HaltKind::kMwaitBreak, ns(20), ns(300))});
+  Script& r = m.run_on(0, {},
+                       {load(x), until(ns(6000)), load(x), monitor(x), until(ns(7000)),
+                        halt(HaltKind::kMwaitBreak, ns(20), ns(300))});
   m.run_on(1, ns(5800), {store(x, 1)});
   m.run();
   EXPECT_EQ(r.value(2), 1u);
@@ -417,8 +418,9 @@ TEST(Mwait, WithoutMonitorFallsThrough) {
 TEST(Mwait, Ecx1IsEndedByAMaskedInterruptWhichStaysPending) {
   MachineUnderTest m(flat_spec(1));
   hw::Word& x = m.word();
-  Script& r = m.run_on(0, {}, {load(x), monitor(x), halt(HaltKind::kMwaitBreak, ns(20), ns(300)),
-                               exec(ns(50)), irq_on()});
+  Script& r = m.run_on(
+      0, {},
+      {load(x), monitor(x), halt(HaltKind::kMwaitBreak, ns(20), ns(300)), exec(ns(50)), irq_on()});
   m.deliver_at(ns(6000), 0, Vector::kReschedule);
   m.run();
   EXPECT_EQ(r.time(2), ns(6300));
@@ -429,8 +431,8 @@ TEST(Mwait, Ecx0TakesTheInterrupt) {
   MachineUnderTest m(flat_spec(1));
   hw::Word& x = m.word();
   m.on_interrupt(0, Vector::kReschedule, {exec(ns(9))});
-  Script& r = m.run_on(0, {}, {load(x), monitor(x), halt(HaltKind::kMwait, ns(20), ns(300)),
-                               irq_off()});
+  Script& r =
+      m.run_on(0, {}, {load(x), monitor(x), halt(HaltKind::kMwait, ns(20), ns(300)), irq_off()});
   m.deliver_at(ns(6000), 0, Vector::kReschedule);
   m.run();
   EXPECT_EQ(m.taken, (std::vector<Taken>{{0, Vector::kReschedule, ns(6300), ns(6000)}}));

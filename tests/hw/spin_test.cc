@@ -170,7 +170,9 @@ class Generator {
   std::uint64_t below(std::uint64_t n) { return random_.below(n); }
   hw::Word& word() { return *words_[below(words_.size())]; }
   Vector vector() { return static_cast<Vector>(below(hw::kVectors)); }
-  CpuId cpu() { return static_cast<CpuId>(below(static_cast<std::uint64_t>(m_.machine.nr_cpus()))); }
+  CpuId cpu() {
+    return static_cast<CpuId>(below(static_cast<std::uint64_t>(m_.machine.nr_cpus())));
+  }
   // Coarse, so that many things happen at the same instant.
   Time time() { return ns(static_cast<std::int64_t>(below(12)) * 10); }
 

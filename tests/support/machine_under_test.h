@@ -162,6 +162,7 @@ struct Sample {
 // One program on one CPU.
 struct Script {
   Steps steps;
+  sim::Co<> program;  // instead of steps
   std::vector<Sample> samples;
   sim::Root root;
   hw::Cpu* cpu = nullptr;
@@ -247,6 +248,7 @@ class MachineUnderTest {
   }
 
   hw::Line& line(hw::NodeId home = 0) { return machine.new_line(machine.line_name("X"), home); }
+  hw::Line& named_line(const char* name) { return machine.new_line(machine.line_name(name), 0); }
   // A word in a line of its own; with `line`, one that shares it.
   hw::Word& word(hw::NodeId home = 0) { return words_.emplace_back(line(home), 0); }
   hw::Word& word(hw::Line& line) { return words_.emplace_back(line, 0); }
@@ -256,6 +258,12 @@ class MachineUnderTest {
     run.steps = std::move(steps);
     run.cpu = &machine.cpu(cpu);
     run.cpu->boot(at, start, &run);
+    return run;
+  }
+  // Any coroutine; samples are its own affair.
+  Script& run_on(CpuId cpu, Time at, sim::Co<> program) {
+    Script& run = run_on(cpu, at, Steps{});
+    run.program = std::move(program);
     return run;
   }
   // What `cpu` does when it takes `vector`; nothing if not said.
@@ -279,7 +287,8 @@ class MachineUnderTest {
  private:
   static void start(void* object) {
     Script& run = *static_cast<Script*>(object);
-    run.root.start(execute(*run.cpu, run.steps, run.samples), ended, &run);
+    run.root.start(run.program ? std::move(run.program) : execute(*run.cpu, run.steps, run.samples),
+                   ended, &run);
   }
   static void ended(void* run) { static_cast<Script*>(run)->done = true; }
   static void call(void* act, std::uint64_t) { (*static_cast<std::function<void()>*>(act))(); }

@@ -148,6 +148,26 @@ class Cpu final : public Watcher {
   // An interrupt has arrived at this CPU's controller.
   void deliver(Vector vector);
 
+  // --- with a StepGate only
+
+  // Stands before a step: an access to `line`, or a halt (then the monitored line, if any).
+  struct Gated {
+    bool here = false;
+    const Line* line = nullptr;
+    bool writes = false;
+    bool halts = false;
+  };
+  Gated gated() const;
+  void pass_gate();
+  // The line that the oldest buffered store waits to be written to, or nullptr.
+  const Line* gated_drain() const;
+  void pass_drain();
+  // The line of the relax loop whose deadline waits to pass, or nullptr.
+  const Line* gated_deadline() const;
+  void pass_deadline();
+  // `masked_now`: the CPU stands at a gate and takes the interrupt after the step, not before it.
+  void deliver_now(Vector vector, bool masked_now);
+
   void spin_line_lost() override;
   void monitored_line_lost() override;
 
@@ -171,6 +191,7 @@ class Cpu final : public Watcher {
     kDrain,    // for the store buffer
     kSpin,
     kHalt,
+    kGate,  // at the StepGate
   };
   enum class Next : std::uint8_t { kNothing, kInterrupt, kInterruptDone, kSwitch, kStart };
   struct MemoryOp {
@@ -183,6 +204,7 @@ class Cpu final : public Watcher {
       kPostedAtomic,
       kStore,
       kSpinLoad,
+      kHalt,
     };
     Kind kind = Kind::kLoad;
     AtomicOp op = AtomicOp::kOr;
@@ -204,6 +226,7 @@ class Cpu final : public Watcher {
     std::uint64_t round = 0;  // its number within a block of check_every rounds
     bool watching = false;    // told if the line is lost; otherwise the next event is a load
     bool timed_out = false;
+    bool deadline_gated = false;
   };
 
   // What an interrupt has stopped. `remaining`: of the stretch, or to the loop's next load.
@@ -227,6 +250,7 @@ class Cpu final : public Watcher {
     wait_ = wait;
   }
   void arm(Time time) { engine_.schedule(slot_, time); }
+  void enter_halt();
   void wake_from_halt();
   void begin_interrupt(Wait wait, Time remaining);
   void start_handler();
@@ -235,6 +259,7 @@ class Cpu final : public Watcher {
 
   // Each returns true if the operation is complete now; otherwise wait_ says what it waits for.
   bool start_op();
+  bool held_at_gate();
   bool wait_for_drain();
   bool try_op();
   bool request_line(Request request, Time hold);
@@ -270,6 +295,9 @@ class Cpu final : public Watcher {
   bool monitor_triggered_ = false;
   bool waking_ = false;
   bool draining_ = false;
+  bool gate_open_ = false;
+  bool drain_open_ = false;
+  bool drain_held_ = false;
   HaltKind halt_kind_ = HaltKind::kHlt;
   HaltTiming halt_timing_;
   Time halt_started_;

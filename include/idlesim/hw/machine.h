@@ -15,6 +15,7 @@
 #include "idlesim/hw/cpu.h"
 #include "idlesim/hw/interrupt.h"
 #include "idlesim/hw/machine_spec.h"
+#include "idlesim/hw/step_gate.h"
 #include "idlesim/hw/topology.h"
 #include "idlesim/sim/engine.h"
 #include "idlesim/sim/random.h"
@@ -72,6 +73,7 @@ class Machine {
 
   // Tests only: relax loops are executed round by round instead of being skipped.
   bool iterate_spins = false;
+  StepGate* gate = nullptr;
 
  private:
   struct Timer {
