@@ -16,6 +16,7 @@
 #include <memory>
 #include <queue>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "idlesim/sim/co.h"
@@ -98,18 +99,13 @@ class QueueScheduler {
 };
 
 template <class Scheduler>
-struct World;
-
-template <class Scheduler>
 struct Process {
-  World<Scheduler>& world;
   typename Scheduler::Id id;
   typename Scheduler::Id timer{};
-  Process* partner = nullptr;
   std::coroutine_handle<> waiting;
   sim::Root root;
 
-  explicit Process(World<Scheduler>& in) : world(in), id(in.scheduler.add(fire, this)) {}
+  explicit Process(Scheduler& scheduler) : id(scheduler.add(fire, this)) {}
   static void fire(void* self) { static_cast<Process*>(self)->waiting.resume(); }
   static void timer_fired(void*) {}
 };
@@ -119,12 +115,16 @@ struct World {
   Scheduler scheduler;
   Delays delays;
   std::vector<std::unique_ptr<Process<Scheduler>>> processes;
-  std::vector<Process<Scheduler>*> idle;
+  std::vector<typename Scheduler::Id> idle;
   std::int64_t steps = 0;
 
   explicit World(const std::string& kind) : delays(kind) {}
   Time after_delay() { return scheduler.now() + Time::ps(delays.next_ps()); }
 };
+
+// The one that is measured. Global, as the simulators of SystemC and ns-3 are.
+template <class Scheduler>
+World<Scheduler>* the_world = nullptr;
 
 // Waits until the process' slot fires.
 template <class Scheduler>
@@ -140,52 +140,63 @@ template <class Scheduler>
 struct Advance {
   Process<Scheduler>& process;
   Time time;
-  bool await_ready() const { return process.world.scheduler.try_advance(time); }
+  bool await_ready() const { return the_world<Scheduler>->scheduler.try_advance(time); }
   void await_suspend(std::coroutine_handle<> handle) const {
     process.waiting = handle;
-    process.world.scheduler.arm(process.id, time);
+    the_world<Scheduler>->scheduler.arm(process.id, time);
   }
-  void await_resume() const { ++process.world.steps; }
+  void await_resume() const noexcept {}
 };
 
 template <class Scheduler>
 Co<> hold(Process<Scheduler>& self) {
-  for (World<Scheduler>& world = self.world;; ++world.steps) {
-    world.scheduler.arm(self.id, world.after_delay());
+  for (const auto id = self.id;;) {
+    World<Scheduler>& world = *the_world<Scheduler>;
+    ++world.steps;
+    world.scheduler.arm(id, world.after_delay());
     co_await Park<Scheduler>{self};
   }
 }
 
 template <class Scheduler>
 Co<> advance(Process<Scheduler>& self) {
-  for (World<Scheduler>& world = self.world;;)
-    co_await Advance<Scheduler>{self, world.after_delay()};
+  for (Process<Scheduler>& process = self;;) {
+    World<Scheduler>& world = *the_world<Scheduler>;
+    ++world.steps;
+    co_await Advance<Scheduler>{process, world.after_delay()};
+  }
 }
 
 template <class Scheduler>
 Co<> ping_pong(Process<Scheduler>& self) {
-  for (World<Scheduler>& world = self.world;; ++world.steps) {
+  for (const auto partner = self.id ^ 1;;) {
     co_await Park<Scheduler>{self};
-    world.scheduler.arm(self.partner->id, world.after_delay());
+    World<Scheduler>& world = *the_world<Scheduler>;
+    ++world.steps;
+    world.scheduler.arm(partner, world.after_delay());
   }
 }
 
 template <class Scheduler>
 Co<> relay(Process<Scheduler>& self) {
-  for (World<Scheduler>& world = self.world;; ++world.steps) {
+  for (const auto id = self.id;;) {
     co_await Park<Scheduler>{self};
-    Process<Scheduler>*& place = world.idle[world.delays.below(world.idle.size())];
-    Process<Scheduler>* next = place;
-    place = &self;
-    world.scheduler.arm(next->id, world.after_delay());
+    World<Scheduler>& world = *the_world<Scheduler>;
+    ++world.steps;
+    auto& place = world.idle[world.delays.below(world.idle.size())];
+    const auto next = std::exchange(place, id);
+    world.scheduler.arm(next, world.after_delay());
   }
 }
 
 template <class Scheduler>
 Co<> rearm(Process<Scheduler>& self) {
-  for (World<Scheduler>& world = self.world;; ++world.steps) {
-    world.scheduler.move(self.timer, world.scheduler.now() + Time::ps(kTimerPs));
-    world.scheduler.arm(self.id, world.after_delay());
+  const auto timer = self.timer;
+  for (const auto id = self.id;;) {
+    World<Scheduler>& world = *the_world<Scheduler>;
+    ++world.steps;
+    world.scheduler.move(timer, world.scheduler.now() + Time::ps(kTimerPs));
+    world.scheduler.arm(id, world.after_delay());
     co_await Park<Scheduler>{self};
   }
 }
@@ -194,12 +205,12 @@ template <class Scheduler>
 std::unique_ptr<World<Scheduler>> make_world(const std::string& pattern, const std::string& kind,
                                              int n) {
   auto world = std::make_unique<World<Scheduler>>(kind);
+  the_world<Scheduler> = world.get();
   const int count = pattern == "ping_pong" ? 2 * n : pattern == "relay" ? kCpus : n;
   for (int i = 0; i < count; ++i)
-    world->processes.push_back(std::make_unique<Process<Scheduler>>(*world));
+    world->processes.push_back(std::make_unique<Process<Scheduler>>(world->scheduler));
   for (int i = 0; i < count; ++i) {
     Process<Scheduler>& self = *world->processes[static_cast<std::size_t>(i)];
-    self.partner = world->processes[static_cast<std::size_t>(i ^ 1)].get();
     if (pattern == "rearm")
       self.timer = world->scheduler.add(Process<Scheduler>::timer_fired, &self);
     Co<> body = pattern == "hold"        ? hold(self)
@@ -214,7 +225,7 @@ std::unique_ptr<World<Scheduler>> make_world(const std::string& pattern, const s
     if (starts)
       world->scheduler.arm(self.id, world->after_delay());
     else
-      world->idle.push_back(&self);
+      world->idle.push_back(self.id);
   }
   return world;
 }

@@ -28,42 +28,41 @@ struct World {
   }
 };
 
+World* the_world = nullptr;
+
 struct Process {
-  World& world;
   Process* partner = nullptr;
   ns3::EventId timer;
 
-  explicit Process(World& in) : world(in) {}
-
   static void hold(Process* self) {
-    ns3::Simulator::Schedule(self->world.delay(), &hold, self);
-    self->world.count();
+    ns3::Simulator::Schedule(the_world->delay(), &hold, self);
+    the_world->count();
   }
   static void ping_pong(Process* self) {
-    ns3::Simulator::Schedule(self->world.delay(), &ping_pong, self->partner);
-    self->world.count();
+    ns3::Simulator::Schedule(the_world->delay(), &ping_pong, self->partner);
+    the_world->count();
   }
   static void relay(Process* self) {
-    World& world = self->world;
-    Process*& place = world.idle[world.delays.below(world.idle.size())];
+    Process*& place = the_world->idle[the_world->delays.below(the_world->idle.size())];
     Process* next = place;
     place = self;
-    ns3::Simulator::Schedule(world.delay(), &relay, next);
-    world.count();
+    ns3::Simulator::Schedule(the_world->delay(), &relay, next);
+    the_world->count();
   }
   static void timer_fired(Process*) {}
   static void rearm(Process* self) {
     ns3::Simulator::Remove(self->timer);
     self->timer = ns3::Simulator::Schedule(ns3::Time(kTimerPs), &timer_fired, self);
-    ns3::Simulator::Schedule(self->world.delay(), &rearm, self);
-    self->world.count();
+    ns3::Simulator::Schedule(the_world->delay(), &rearm, self);
+    the_world->count();
   }
 };
 
 void measure(benchmark::State& state, std::string pattern, std::string kind, int n) {
   World world(kind);
+  the_world = &world;
   const int count = pattern == "ping_pong" ? 2 * n : pattern == "relay" ? kCpus : n;
-  for (int i = 0; i < count; ++i) world.processes.push_back(std::make_unique<Process>(world));
+  for (int i = 0; i < count; ++i) world.processes.push_back(std::make_unique<Process>());
   for (int i = 0; i < count; ++i) {
     Process* self = world.processes[static_cast<std::size_t>(i)].get();
     self->partner = world.processes[static_cast<std::size_t>(i ^ 1)].get();

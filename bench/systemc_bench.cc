@@ -31,53 +31,53 @@ struct World {
   }
 };
 
+World* the_world = nullptr;
+
 struct Process {
-  World& world;
   Process* partner = nullptr;
   sc_core::sc_event event;
   sc_core::sc_event timer;
 
-  explicit Process(World& in) : world(in) {}
-
   void hold() {
-    while (!world.ending) {
-      sc_core::wait(world.delay());
-      world.count();
+    while (!the_world->ending) {
+      sc_core::wait(the_world->delay());
+      the_world->count();
     }
   }
   void ping_pong() {
     for (;;) {
       sc_core::wait(event);
-      if (world.ending) return;
-      partner->event.notify(world.delay());
-      world.count();
+      if (the_world->ending) return;
+      partner->event.notify(the_world->delay());
+      the_world->count();
     }
   }
   void relay() {
     for (;;) {
       sc_core::wait(event);
-      if (world.ending) return;
-      Process*& place = world.idle[world.delays.below(world.idle.size())];
+      if (the_world->ending) return;
+      Process*& place = the_world->idle[the_world->delays.below(the_world->idle.size())];
       Process* next = place;
       place = this;
-      next->event.notify(world.delay());
-      world.count();
+      next->event.notify(the_world->delay());
+      the_world->count();
     }
   }
   void rearm() {
-    while (!world.ending) {
+    while (!the_world->ending) {
       timer.cancel();
       timer.notify(sc_core::sc_time::from_value(kTimerPs));
-      sc_core::wait(world.delay());
-      world.count();
+      sc_core::wait(the_world->delay());
+      the_world->count();
     }
   }
 };
 
 void measure(benchmark::State& state, std::string pattern, std::string kind, int n) {
   World world(kind);
+  the_world = &world;
   const int count = pattern == "ping_pong" ? 2 * n : pattern == "relay" ? kCpus : n;
-  for (int i = 0; i < count; ++i) world.processes.push_back(std::make_unique<Process>(world));
+  for (int i = 0; i < count; ++i) world.processes.push_back(std::make_unique<Process>());
   for (int i = 0; i < count; ++i) {
     Process* self = world.processes[static_cast<std::size_t>(i)].get();
     self->partner = world.processes[static_cast<std::size_t>(i ^ 1)].get();

@@ -184,7 +184,7 @@ inline void Engine::arm(SlotId slot, Key key) {
     replace_fired(key);
   else if (slot == front_slot_)
     front_ = key;
-  else if (key > front_ || leaf(slot) != kNever)
+  else if (key > front_ || (fired_ == kNoSlot && key > root_) || leaf(slot) != kNever)
     write(slot, key);
   else {
     std::swap(front_, key);
