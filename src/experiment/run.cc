@@ -76,7 +76,7 @@ RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t ru
                           machine.stories());
   }
   outcome.finished = workload->finished();
-  outcome.measurement.run_time.record(workload->run_time().count_ps());
+  if (outcome.finished) outcome.measurement.run_time.record(workload->run_time().count_ps());
   outcome.line_names = machine.line_names();
   outcome.simulated = machine.now();
   outcome.events = machine.engine().events();

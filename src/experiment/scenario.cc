@@ -1,189 +1,89 @@
 #include "idlesim/experiment/scenario.h"
 
-#include <cstdlib>
-#include <filesystem>
+#include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "idlesim/config/digest.h"
 #include "idlesim/config/document.h"
-#include "idlesim/config/nearest.h"
-#include "idlesim/experiment/workloads.h"
+#include "idlesim/config/json_writer.h"
+#include "variant_reader.h"
 
 namespace idlesim::experiment {
 
-namespace fs = std::filesystem;
-
-// --- files
-// ----------------------------------------------------------------------------------------
-
 namespace {
 
-std::string file_of(const std::string& root, const char* kind, const std::string& name) {
-  if (name.size() > 5 && name.ends_with(".json")) return name;
-  return (fs::path(root) / kind / (name + ".json")).string();
-}
+using config::Document;
 
-}  // namespace
-
-std::string ConfigPaths::machine(const std::string& name) const {
-  return file_of(root, "machines", name);
-}
-std::string ConfigPaths::kernel(const std::string& name) const {
-  return file_of(root, "kernels", name);
-}
-std::string ConfigPaths::scenario(const std::string& name) const {
-  return file_of(root, "scenarios", name);
-}
-
-ConfigPaths find_config_paths() {
-  if (const char* set = std::getenv("IDLESIM_CONFIGS"); set != nullptr && *set != '\0')
-    return {set};
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  for (const fs::path& candidate :
-       {program.parent_path() / "../share/idlesim/sim-configs", fs::path(IDLESIM_CONFIG_DIR)})
-    if (!error && fs::is_directory(candidate)) return {fs::weakly_canonical(candidate).string()};
-  return {IDLESIM_CONFIG_DIR};
-}
-
-// --- reading
+// --- helpers
 // --------------------------------------------------------------------------------------
 
-namespace {
-
-// Overrides by the file they go to: "machine.x" and "kernel_file.x" leave the scenario.
+// Overrides by the file they go to: "machine.x" leaves the scenario.
 struct Routed {
   std::vector<Override> scenario;
   std::vector<Override> machine;
 };
 
 Routed route(const std::vector<Override>& overrides) {
+  constexpr std::size_t kPrefix = 8;  // "machine." and "/machine"
   Routed routed;
   for (const Override& o : overrides) {
-    if (o.path.starts_with("machine."))
-      routed.machine.push_back({o.path.substr(8), o.value});
+    if (o.path.starts_with("machine.") || o.path.starts_with("/machine/"))
+      routed.machine.push_back({o.path.substr(kPrefix), o.value, o.shown_as});
     else
       routed.scenario.push_back(o);
   }
   return routed;
 }
 
-kernel::Background read_background(config::Reader in) {
-  kernel::Background background;
-  background.pairs_per_second = in.parameter_integer("pairs_per_second", 0, 1'000'000);
-  background.mean_duration = in.parameter_time("mean_duration_us");
-  return background;
-}
+// Errors of all variants, each once: what is wrong in the file is wrong in every variant.
+class ErrorLines {
+ public:
+  void add(const config::Findings& findings) {
+    std::istringstream text(findings.text());
+    for (std::string line; std::getline(text, line);)
+      if (seen_.insert(line).second) all_.add(UserError(line));
+  }
+  bool empty() const { return all_.empty(); }
+  void throw_if_any() const { all_.throw_if_any(); }
 
-// The scenario's part of the kernel: feature values and settings that are not in the kernel file.
-void read_kernel_settings(config::Reader in, kernel::KernelConfig& config) {
-  kernel::read_features(in, config.features);
-  config.idle_state = static_cast<int>(in.integer_or("idle_state", 0, 15, 1));
-  if (in.has("disabled_idle_states")) config.disabled_states = in.strings("disabled_idle_states");
-  if (auto background = in.optional_object("background"))
-    config.background = read_background(*background);
-}
-
-// Settings of the scenario that replace those of the kernel file.
-std::vector<Override> kernel_file_overrides(config::Reader in) {
-  std::vector<Override> overrides;
-  for (const char* key : {"mitigations", "preempt", "apic"})
-    if (in.has(key)) overrides.push_back({std::string("config.") + key, in.string(key)});
-  if (in.has("cgroup_depth"))
-    overrides.push_back({"config.cgroup_depth", std::to_string(in.integer("cgroup_depth", 0, 16))});
-  return overrides;
-}
-
-void check_idle_states(config::Reader in, const Variant& variant) {
-  config::Reader reader = in;
-  std::vector<std::string> names;
-  for (const hw::IdleStateSpec& state : variant.machine.idle_states) names.push_back(state.name);
-  for (const std::string& disabled : variant.config.disabled_states)
-    if (std::find(names.begin(), names.end(), disabled) == names.end()) {
-      std::vector<std::string_view> candidates(names.begin(), names.end());
-      reader.fail("disabled_idle_states", "the machine has no idle state \"" + disabled + "\"" +
-                                              config::did_you_mean(disabled, candidates));
-    }
-}
-
-struct Context {
-  const ConfigPaths& paths;
-  config::Findings& findings;
+ private:
+  std::set<std::string> seen_;
+  config::Findings all_;
 };
 
-void append(std::vector<config::Parameter>& to, const config::Document& from) {
-  to.insert(to.end(), from.parameters().begin(), from.parameters().end());
-}
-
-// Opens a file another file names. A missing one is an error where it is named.
-std::optional<config::Document> open_named(const Context& context, config::Reader& in,
-                                           std::string_view key, const std::string& path) {
-  if (!fs::exists(path)) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(fs::path(path).parent_path(), error))
-      names.push_back(entry.path().stem().string());
-    std::sort(names.begin(), names.end());
-    std::vector<std::string_view> candidates(names.begin(), names.end());
-    const std::string name = fs::path(path).stem().string();
-    in.fail(key, "there is no file \"" + name + "\"" + config::did_you_mean(name, candidates));
-    return std::nullopt;
+// The value at a dotted path as one writes it after --set; empty if there is none. Only after the
+// document was finished: looking counts as reading.
+std::string text_at(config::Reader at, std::string_view path) {
+  std::string_view rest = path;
+  while (!rest.empty()) {
+    const std::string_view key = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(std::min(key.size() + 1, rest.size()));
+    if (!at.has(key)) return {};
+    for (auto& [name, value] : at.members())
+      if (name == key) at = value;
   }
-  try {
-    return config::load_with_extends(path);
-  } catch (const UserError& error) {
-    context.findings.add(error);
-    return std::nullopt;
-  }
+  return at.has("value") ? text_at(at, "value") : at.as_text();
 }
 
-void read_machine(const Context& context, config::Reader& root,
-                  const std::vector<Override>& overrides, Variant& variant) {
-  const std::string name = root.string("machine");
-  variant.machine_file = name;
-  auto doc = open_named(context, root, "machine", context.paths.machine(name));
-  if (!doc) return;
-  for (const Override& o : overrides)
-    doc->override_value(o.path, o.value,
-                        o.path == "topology.scale" ? config::Document::Missing::kCreate
-                                                   : config::Document::Missing::kError);
-  variant.machine = hw::read_machine_spec(doc->root());
-  if (variant.machine.topology.sockets > 0 && !overrides.empty()) variant.machine.name += "*";
-  doc->finish(context.findings);
-  append(variant.parameters, *doc);
-}
-
-void read_kernel(const Context& context, config::Reader& root, Variant& variant) {
-  config::Reader in = root.object("kernel");
-  const std::string name = in.string("base");
-  auto doc = open_named(context, in, "base", context.paths.kernel(name));
-  if (!doc) return;
-  for (const Override& o : kernel_file_overrides(in)) doc->override_value(o.path, o.value);
-  variant.kernel = kernel::read_kernel_spec(doc->root());
-  doc->finish(context.findings);
-  append(variant.parameters, *doc);
-  variant.config.features = variant.kernel.features;
-  read_kernel_settings(in, variant.config);
-  check_idle_states(in, variant);
-  if (variant.kernel.arch != variant.machine.cpu.arch)
-    in.fail("base", "the kernel is for another architecture than the machine");
-  const std::string why = kernel::why_impossible(variant.config.features, variant.machine.cpu.arch);
-  if (!why.empty()) in.fail(why);
-}
-
-void read_workload(config::Reader& root, Variant& variant) {
-  config::Reader in = root.object("workload");
-  const WorkloadEntry& entry = read_workload_name(in);
-  variant.workload_name = entry.name;
-  config::Reader parameters = in.object("parameters");
-  variant.workload = entry.read(parameters);
-  variant.workload->check_machine(parameters, hw::Topology(variant.machine.topology));
-}
+// --- parts of the file
+// ----------------------------------------------------------------------------
 
 struct VariantText {
   std::string name;
   std::vector<Override> set;
 };
+
+void read_variant_settings(config::Reader set, VariantText& text) {
+  for (auto& [path, value] : set.members()) {
+    const std::string_view first = std::string_view(path).substr(0, path.find('.'));
+    if (first != "kernel" && first != "platform")
+      value.fail(
+          "the variants of a scenario run on one machine and do the same work; only kernel "
+          "and platform settings may differ");
+    text.set.push_back({path, value.as_text(), value.where() + ": variant \"" + text.name + "\""});
+  }
+}
 
 // `variants` as written: names and the settings each changes.
 std::vector<VariantText> read_variant_list(config::Reader root) {
@@ -194,15 +94,7 @@ std::vector<VariantText> read_variant_list(config::Reader root) {
     text.name = in.string("name");
     if (!names.insert(text.name).second) in.fail("name", "two variants have this name");
     if (in.has("description")) in.string("description");
-    if (auto set = in.optional_object("set")) {
-      for (auto& [path, value] : set->members()) {
-        if (path.starts_with("machine") || path.starts_with("workload"))
-          value.fail(
-              "the variants of a scenario run on one machine and do the same work; only "
-              "kernel and platform settings may differ");
-        text.set.push_back({path, value.as_text()});
-      }
-    }
+    if (auto set = in.optional_object("set")) read_variant_settings(*set, text);
     variants.push_back(std::move(text));
   }
   if (variants.empty()) variants.push_back({"default", {}});
@@ -217,64 +109,114 @@ void read_head(config::Reader root, Scenario& scenario) {
   scenario.seed = static_cast<std::uint64_t>(root.integer_or("seed", 0, config::Reader::kMax, 1));
 }
 
-std::vector<report::Change> changes_against_first(const Variant& first, const Variant& variant,
-                                                  const std::vector<Override>& set) {
-  std::vector<report::Change> changes;
-  for (const Override& o : set) {
-    report::Change change{o.path, "", o.value};
-    if (o.path.starts_with("kernel.") && kernel::find_axis(o.path.substr(7)) >= 0) {
-      change.from = first.config.features.get(o.path.substr(7));
-      change.to = variant.config.features.get(o.path.substr(7));
-    }
-    changes.push_back(std::move(change));
-  }
-  return changes;
+// What a path that variants change is set to here: a feature's value in force, or the document's.
+std::string setting(const Variant& variant, const config::Reader& root, const std::string& path) {
+  constexpr std::size_t kPrefix = 7;  // "kernel."
+  if (path.starts_with("kernel.") && kernel::find_axis(path.substr(kPrefix)) >= 0)
+    return std::string(variant.config.features.get(path.substr(kPrefix)));
+  return text_at(root, path);
 }
+
+// --- the whole
+// ------------------------------------------------------------------------------------
+
+// Reads one scenario: the same file once per variant, with that variant's settings.
+class ScenarioReader {
+ public:
+  ScenarioReader(const ConfigPaths& paths, const std::string& name_or_path,
+                 const std::vector<Override>& overrides)
+      : paths_(paths), path_(paths.scenario(name_or_path)), routed_(route(overrides)) {
+    if (!is_file(path_)) throw UserError(no_such_file(name_or_path, path_));
+  }
+
+  Scenario read() {
+    Document common = load({});
+    texts_ = read_variant_list(common.root());
+    for (const VariantText& text : texts_) read_variant(text);
+    errors_.throw_if_any();
+    resolve(common);
+    return std::move(scenario_);
+  }
+
+ private:
+  Document load(const std::vector<Override>& variant_set) const {
+    Document doc = config::load_with_extends(path_, beside_or_in(paths_, &ConfigPaths::scenario));
+    const auto apply = [&doc](const Override& o) {
+      doc.override_value(o.path, o.value, Document::Missing::kCreate, o.shown_as);
+    };
+    for (const Override& o : variant_set) apply(o);
+    for (const Override& o : routed_.scenario) apply(o);
+    return doc;
+  }
+
+  void read_variant(const VariantText& text) {
+    Document doc = load(text.set);
+    config::Findings findings;
+    config::Reader root = doc.root();
+    read_head(root, scenario_);
+    read_variant_list(root);
+    Variant variant;
+    variant.name = text.name;
+    VariantReader reader(paths_, findings, variant);
+    reader.read(root, routed_.machine);
+    doc.finish(findings);
+    errors_.add(findings);
+    if (!errors_.empty()) return;
+    variant.parameters.insert(variant.parameters.end(), doc.parameters().begin(),
+                              doc.parameters().end());
+    compare_with_first(root, variant);
+    for (const UsedFile& file : reader.files())
+      if (std::find(files_.begin(), files_.end(), file) == files_.end()) files_.push_back(file);
+    scenario_.variants.push_back(std::move(variant));
+  }
+
+  // Settings that any variant changes and that are other than the first variant's.
+  void compare_with_first(const config::Reader& root, Variant& variant) {
+    std::size_t index = 0;
+    std::set<std::string> seen;
+    for (const VariantText& text : texts_)
+      for (const Override& o : text.set) {
+        if (!seen.insert(o.path).second) continue;
+        const std::string here = setting(variant, root, o.path);
+        if (scenario_.variants.empty()) first_settings_.push_back(here);
+        const std::string& first = first_settings_[index++];
+        if (here != first) variant.changes.push_back({o.path, first, here});
+      }
+  }
+
+  // What is in force, without the paths at which the files were found.
+  void resolve(const Document& common) {
+    config::JsonWriter out;
+    out.begin_object().key("scenario");
+    common.write_resolved(out);
+    out.key("machine_overrides").begin_object();
+    for (const Override& o : routed_.machine) out.member(o.path, o.value);
+    out.end_object().key("files").begin_array();
+    for (const UsedFile& file : files_) {
+      out.begin_object(config::JsonWriter::Layout::kOneLine);
+      out.member("kind", file.kind).member("name", file.name).member("digest", file.digest);
+      out.end_object();
+    }
+    out.end_array().end_object();
+    scenario_.resolved_json = out.take();
+    scenario_.digest = "sha256:" + config::sha256_hex(scenario_.resolved_json);
+  }
+
+  const ConfigPaths& paths_;
+  const std::string path_;
+  const Routed routed_;
+  std::vector<VariantText> texts_;
+  std::vector<std::string> first_settings_;  // by changed path
+  std::vector<UsedFile> files_;
+  ErrorLines errors_;
+  Scenario scenario_;
+};
 
 }  // namespace
 
 Scenario load_scenario(const ConfigPaths& paths, const std::string& name_or_path,
                        const std::vector<Override>& overrides) {
-  Scenario scenario;
-  config::Findings findings;
-  const Context context{paths, findings};
-  const std::string path = paths.scenario(name_or_path);
-  const Routed routed = route(overrides);
-
-  std::vector<VariantText> texts;
-  {
-    config::Document doc = config::load_with_extends(path);
-    texts = read_variant_list(doc.root());
-  }
-  for (const VariantText& text : texts) {
-    config::Document doc = config::load_with_extends(path);
-    const auto set = [&doc](const Override& o, const std::string& shown_as) {
-      doc.override_value(o.path, o.value, config::Document::Missing::kCreate, shown_as);
-    };
-    for (const Override& o : text.set) set(o, path + ": variant \"" + text.name + "\"");
-    for (const Override& o : routed.scenario) set(o, "--set");
-    config::Reader root = doc.root();
-    read_head(root, scenario);
-    read_variant_list(root);
-    Variant variant;
-    variant.name = text.name;
-    variant.platform = root.string_or("platform", "bare-metal");
-    if (variant.platform != "bare-metal")
-      root.fail("platform", "the only platform is \"bare-metal\"");
-    read_machine(context, root, routed.machine, variant);
-    read_kernel(context, root, variant);
-    read_workload(root, variant);
-    doc.finish(findings);
-    if (!findings.empty()) break;  // the other variants would repeat it
-    const Variant& first = scenario.variants.empty() ? variant : scenario.variants.front();
-    variant.changes = changes_against_first(first, variant, text.set);
-    append(variant.parameters, doc);
-    if (scenario.variants.empty()) scenario.resolved_json = doc.resolved_json();
-    scenario.variants.push_back(std::move(variant));
-  }
-  findings.throw_if_any();
-  scenario.digest = "sha256:" + config::sha256_hex(scenario.resolved_json);
-  return scenario;
+  return ScenarioReader(paths, name_or_path, overrides).read();
 }
 
 }  // namespace idlesim::experiment

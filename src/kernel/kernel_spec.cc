@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "idlesim/base/check.h"
 #include "idlesim/config/reader.h"
 
 namespace idlesim::kernel {
@@ -11,6 +12,9 @@ namespace {
 
 constexpr std::string_view kArchs[] = {"x86_64", "arm64"};
 constexpr std::string_view kOrigins[] = {"measured", "derived", "documented", "assumed", "fitted"};
+constexpr std::string_view kMitigations[] = {"off", "amd", "intel_pti", "default"};
+constexpr std::string_view kPreempt[] = {"voluntary", "full"};
+constexpr std::string_view kApic[] = {"x2apic", "xapic"};
 constexpr std::int64_t kMostInstructions = 1'000'000;
 
 Segment read_counts(config::Reader& in) {
@@ -39,9 +43,6 @@ struct Config {
 };
 
 Config read_config(config::Reader in) {
-  static constexpr std::string_view kMitigations[] = {"off", "amd", "intel_pti", "default"};
-  static constexpr std::string_view kPreempt[] = {"voluntary", "full"};
-  static constexpr std::string_view kApic[] = {"x2apic", "xapic"};
   Config config;
   config.mitigations = in.enumeration("mitigations", kMitigations);
   config.preempt = in.enumeration("preempt", kPreempt);
@@ -71,6 +72,13 @@ Segment read_segment(config::Reader in, const Config& config) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> config_words(std::string_view key) {
+  if (key == "mitigations") return kMitigations;
+  if (key == "preempt") return kPreempt;
+  CHECK(key == "apic", std::string(key));
+  return kApic;
+}
 
 void read_features(config::Reader in, Features& features) {
   for (const FeatureAxis& axis : feature_axes()) {

@@ -43,7 +43,8 @@ struct Scenario {
 struct Override {
   std::string
       path;  // "kernel.schedule_idle", "machine.core.kernel_ipc", "workload.parameters.numipi"
-  std::string value;  // JSON, or bare text for a string
+  std::string value;               // JSON, or bare text for a string
+  std::string shown_as = "--set";  // what errors call it
 };
 
 // Where the shipped files are. `root` contains machines/, kernels/, scenarios/.

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "idlesim/hw/machine_spec.h"
 #include "idlesim/kernel/features.h"
@@ -38,6 +40,8 @@ struct KernelSpec {
 // uses and the file lacks count as zero (an architecture does not have them). Errors go to the
 // document of `in`.
 KernelSpec read_kernel_spec(config::Reader in);
+// The values that "mitigations", "preempt" or "apic" can have.
+std::span<const std::string_view> config_words(std::string_view key);
 // Applies {"axis": "value"} pairs to `features`.
 void read_features(config::Reader in, Features& features);
 

@@ -1,0 +1,204 @@
+#include "variant_reader.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "idlesim/config/nearest.h"
+#include "idlesim/experiment/workloads.h"
+
+namespace idlesim::experiment {
+
+namespace fs = std::filesystem;
+using config::Document;
+
+// --- files
+// ----------------------------------------------------------------------------------------
+
+namespace {
+
+// Names of the files of a directory, without ".json".
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory.empty() ? "." : directory, error))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+std::string no_such_file(const std::string& name, const std::string& path) {
+  const std::vector<std::string> names = names_in(fs::path(path).parent_path());
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return "there is no file \"" + config::printable(path, 400) + "\"" +
+         config::did_you_mean(name.ends_with(".json") ? fs::path(path).stem().string() : name,
+                              candidates);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_directory(path, error);
+}
+
+config::ExtendsResolver beside_or_in(const ConfigPaths& paths,
+                                     std::string (ConfigPaths::*shipped)(const std::string&)
+                                         const) {
+  return [&paths, shipped](const std::string& name, const std::string& from) {
+    const std::string beside = config::sibling_file(name, from);
+    return is_file(beside) ? beside : (paths.*shipped)(name);
+  };
+}
+
+std::optional<Document> VariantReader::open(config::Reader& in, std::string_view key,
+                                            const std::string& name, const std::string& path,
+                                            const config::ExtendsResolver& resolver) {
+  if (name.empty()) return std::nullopt;
+  if (!is_file(path)) {
+    in.fail(key, no_such_file(name, path));
+    return std::nullopt;
+  }
+  try {
+    return config::load_with_extends(path, resolver);
+  } catch (const UserError& error) {
+    findings_.add(error);
+    return std::nullopt;
+  }
+}
+
+bool VariantReader::finish(Document& doc, const char* kind) {
+  config::Findings found;
+  doc.finish(found);
+  if (!found.empty()) {
+    findings_.add(UserError(found.text()));
+    return false;
+  }
+  files_.push_back({kind, fs::path(doc.path()).stem().string(), "sha256:" + doc.digest()});
+  variant_.parameters.insert(variant_.parameters.end(), doc.parameters().begin(),
+                             doc.parameters().end());
+  return true;
+}
+
+// --- machine, kernel, workload
+// --------------------------------------------------------------------
+
+namespace {
+
+// "epyc-milan-2s-64c x2 (synthetic)", "... with core.kernel_ipc=1.0".
+std::string machine_name(const std::string& name, std::int64_t scale,
+                         const std::vector<Override>& overrides) {
+  std::string shown = name;
+  if (scale != 1) shown += " x" + std::to_string(scale) + " (synthetic)";
+  std::string changes;
+  for (const Override& o : overrides)
+    if (o.path != "topology.scale" && o.path != "/topology/scale")
+      changes += (changes.empty() ? " with " : ", ") + o.path + "=" + o.value;
+  return shown + changes;
+}
+
+kernel::Background read_background(config::Reader in) {
+  kernel::Background background;
+  background.pairs_per_second = in.parameter_integer("pairs_per_second", 0, 1'000'000);
+  background.mean_duration = in.parameter_time("mean_duration_us");
+  return background;
+}
+
+// The scenario's part of the kernel: feature values and settings that are not in the kernel file.
+void read_kernel_settings(config::Reader& in, kernel::KernelConfig& config) {
+  kernel::read_features(in, config.features);
+  config.idle_state = static_cast<int>(in.integer_or("idle_state", 0, 15, 1));
+  if (in.has("disabled_idle_states")) config.disabled_states = in.strings("disabled_idle_states");
+  if (auto background = in.optional_object("background"))
+    config.background = read_background(*background);
+}
+
+// Settings of the scenario that replace those of the kernel file.
+std::vector<Override> kernel_file_overrides(config::Reader& in) {
+  std::vector<Override> overrides;
+  for (const char* key : {"mitigations", "preempt", "apic"})
+    if (in.has(key))
+      overrides.push_back(
+          {std::string("config.") + key, in.enumeration(key, kernel::config_words(key))});
+  if (in.has("cgroup_depth"))
+    overrides.push_back({"config.cgroup_depth", std::to_string(in.integer("cgroup_depth", 0, 16))});
+  return overrides;
+}
+
+}  // namespace
+
+bool VariantReader::read_machine(config::Reader& root, const std::vector<Override>& overrides) {
+  const std::string name = root.string("machine");
+  variant_.machine_file = name;
+  auto doc = open(root, "machine", name, paths_.machine(name),
+                  beside_or_in(paths_, &ConfigPaths::machine));
+  if (!doc) return false;
+  for (const Override& o : overrides) {
+    const bool optional = o.path == "topology.scale" || o.path == "/topology/scale";
+    doc->override_value(o.path, o.value,
+                        optional ? Document::Missing::kCreate : Document::Missing::kError,
+                        o.shown_as);
+  }
+  variant_.machine = hw::read_machine_spec(doc->root());
+  const std::int64_t scale = doc->root().object("topology").integer_or("scale", 1, 64, 1);
+  variant_.machine.name = machine_name(variant_.machine.name, scale, overrides);
+  return finish(*doc, "machine");
+}
+
+// Names and number of the machine's idle states (and POLL before them, where there is polling).
+void VariantReader::check_idle_states(config::Reader& in) {
+  std::vector<std::string_view> names;
+  for (const hw::IdleStateSpec& state : variant_.machine.idle_states) names.push_back(state.name);
+  for (const std::string& disabled : variant_.config.disabled_states)
+    if (std::find(names.begin(), names.end(), disabled) == names.end())
+      in.fail("disabled_idle_states", "the machine has no idle state \"" +
+                                          config::printable(disabled) + "\"" +
+                                          config::did_you_mean(disabled, names));
+  if (in.has("idle_state") && variant_.config.idle_state > static_cast<int>(names.size()))
+    in.fail("idle_state", "the machine's deepest idle state is " + std::to_string(names.size()));
+}
+
+void VariantReader::read_kernel(config::Reader& root, bool has_machine) {
+  config::Reader in = root.object("kernel");
+  const std::string name = in.string("base");
+  read_kernel_settings(in, variant_.config);  // for its errors; again below, over the file's values
+  const std::vector<Override> settings = kernel_file_overrides(in);
+  if (has_machine) check_idle_states(in);
+  auto doc =
+      open(in, "base", name, paths_.kernel(name), beside_or_in(paths_, &ConfigPaths::kernel));
+  if (!doc) return;
+  for (const Override& o : settings)
+    doc->override_value(o.path, o.value, Document::Missing::kCreate, o.shown_as);
+  variant_.kernel = kernel::read_kernel_spec(doc->root());
+  if (!finish(*doc, "kernel")) return;
+  variant_.config.features = variant_.kernel.features;
+  kernel::read_features(in, variant_.config.features);
+  if (!has_machine) return;
+  if (variant_.kernel.arch != variant_.machine.cpu.arch) {
+    in.fail("base", "the kernel is for another architecture than the machine");
+    return;
+  }
+  const std::string why =
+      kernel::why_impossible(variant_.config.features, variant_.machine.cpu.arch);
+  if (!why.empty()) in.fail(why);
+}
+
+void VariantReader::read_workload(config::Reader& root, bool has_machine) {
+  config::Reader in = root.object("workload");
+  const WorkloadEntry& entry = read_workload_name(in);
+  variant_.workload_name = entry.name;
+  config::Reader parameters = in.object("parameters");
+  variant_.workload = entry.read(parameters);
+  if (has_machine)
+    variant_.workload->check_machine(parameters, hw::Topology(variant_.machine.topology));
+}
+
+void VariantReader::read(config::Reader& root, const std::vector<Override>& machine_overrides) {
+  variant_.platform = root.string_or("platform", "bare-metal");
+  if (variant_.platform != "bare-metal")
+    root.fail("platform", "the only platform is \"bare-metal\"");
+  const bool has_machine = read_machine(root, machine_overrides);
+  read_kernel(root, has_machine);
+  read_workload(root, has_machine);
+}
+
+}  // namespace idlesim::experiment
