@@ -12,10 +12,16 @@ Cpu::Cpu(Machine& machine, CpuId cpu_id)
     : id(cpu_id),
       machine_(machine),
       spec_(machine.spec().cpu),
+      gate_(&machine.gate),
       engine_(machine.engine()),
       slot_(engine_.add_slot(fire, this)),
       store_slot_(engine_.add_slot(drained, this)) {
   watcher_core = machine.topology().core(cpu_id);
+  atomic_ = spec_.atomic;
+  if (spec_.arch != Arch::kX86_64) {
+    posted_kind_ = MemoryOp::Kind::kPostedAtomic;
+    posts_far_ = machine.spec().coherence.atomics == Atomics::kFar;
+  }
   watcher_cpu = cpu_id;
   transaction_.cpu = store_transaction_.cpu = cpu_id;
   transaction_.core = store_transaction_.core = watcher_core;
@@ -215,95 +221,8 @@ void Cpu::end_interrupt() {
   }
 }
 
-// --- exec
-// -----------------------------------------------------------------------------------------
-
-Cpu::Exec Cpu::exec(const PathCost& cost, SourceLocation where) {
-  where_ = where;
-  instructions_ += cost.instructions;
-  return {*this, cost.time};
-}
-
-Cpu::Exec Cpu::exec_time(Time time, SourceLocation where) {
-  where_ = where;
-  return {*this, time};
-}
-
-Cpu::IrqEnable Cpu::local_irq_enable(SourceLocation where) {
-  where_ = where;
-  return {*this};
-}
-
 // --- memory
 // ---------------------------------------------------------------------------------------
-
-Cpu::Load Cpu::load(Word& word, SourceLocation where) {
-  where_ = where;
-  op_ = {MemoryOp::Kind::kLoad, AtomicOp::kOr, &word, 0, 0, 0};
-  return {{*this}};
-}
-
-Cpu::Store Cpu::store(Word& word, std::uint64_t value, SourceLocation where) {
-  where_ = where;
-  op_ = {MemoryOp::Kind::kStore, AtomicOp::kXchg, &word, value, 0, 0};
-  return {{*this}};
-}
-
-Cpu::Atomic Cpu::atomic(AtomicOp op, Word& word, std::uint64_t operand, std::uint64_t expected,
-                        SourceLocation where) {
-  where_ = where;
-  op_ = {MemoryOp::Kind::kAtomic, op, &word, operand, expected, 0};
-  return {{*this}};
-}
-
-Cpu::PostedAtomic Cpu::posted_atomic(AtomicOp op, Word& word, std::uint64_t operand,
-                                     SourceLocation where) {
-  where_ = where;
-  const auto kind =
-      spec_.arch == Arch::kX86_64 ? MemoryOp::Kind::kAtomic : MemoryOp::Kind::kPostedAtomic;
-  op_ = {kind, op, &word, operand, 0, 0};
-  return {{*this}};
-}
-
-Cpu::Barrier Cpu::barrier(SourceLocation where) {
-  where_ = where;
-  op_ = {MemoryOp::Kind::kBarrier, AtomicOp::kOr, nullptr, 0, 0, 0};
-  return {{*this}};
-}
-
-Cpu::Barrier Cpu::barrier_after_atomic(SourceLocation where) {
-  if (spec_.arch != Arch::kX86_64) return barrier(where);
-  op_.kind = MemoryOp::Kind::kNothing;
-  return {{*this}};
-}
-
-Cpu::Load Cpu::load_for_write(Word& word, SourceLocation where) {
-  where_ = where;
-  op_ = {MemoryOp::Kind::kLoadForWrite, AtomicOp::kOr, &word, 0, 0, 0};
-  return {{*this}};
-}
-
-std::uint64_t Cpu::apply(AtomicOp op, Word& word, std::uint64_t operand, std::uint64_t expected) {
-  const std::uint64_t old = word.peek();
-  switch (op) {
-    case AtomicOp::kAnd:
-      word.poke(old & operand);
-      break;
-    case AtomicOp::kOr:
-      word.poke(old | operand);
-      break;
-    case AtomicOp::kAdd:
-      word.poke(old + operand);
-      break;
-    case AtomicOp::kXchg:
-      word.poke(operand);
-      break;
-    case AtomicOp::kCmpxchg:
-      if (old == expected) word.poke(operand);
-      break;
-  }
-  return old;
-}
 
 // The newest buffered store to the word, if any: its value, or the need to wait for an atomic whose
 // result is not known before it executes.
@@ -411,14 +330,6 @@ bool Cpu::request_line(Request request, Time hold) {
   transaction_.request = request;
   transaction_.hold = hold;
   op_.word->line().request(transaction_);
-  return false;
-}
-
-// The operation has taken effect; the instruction lasts `tail` more. True: it is over.
-bool Cpu::finish_op(Time tail) {
-  if (tail == Time{} || engine_.try_advance(now() + tail)) return true;
-  wait_ = Wait::kFinish;
-  arm(now() + tail);
   return false;
 }
 

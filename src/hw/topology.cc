@@ -11,6 +11,13 @@ Topology::Topology(const TopologySpec& spec)
       cores_per_node_(spec.clusters_per_node * spec.cores_per_cluster),
       cores_per_socket_(spec.nodes_per_socket * cores_per_node_) {
   CHECK(nr_cores_ > 0 && spec.threads_per_core > 0, "a machine has at least one CPU");
+  for (CoreId core = 0; core < nr_cores_; ++core) {
+    cluster_of_.push_back(core / spec.cores_per_cluster);
+    node_of_.push_back(core / cores_per_node_);
+    socket_of_.push_back(core / cores_per_socket_);
+  }
+  for (NodeId node = 0; node < nr_nodes(); ++node)
+    socket_of_node_.push_back(node / spec.nodes_per_socket);
   const int threads = spec.threads_per_core;
   core_of_.resize(static_cast<std::size_t>(nr_cores_ * threads));
   thread_of_.resize(core_of_.size());

@@ -156,7 +156,10 @@ class Directory {
 class Line {
  public:
   Line(Directory& directory, LineName name, NodeId home, int scale_permille)
-      : directory_(&directory), home_(home), scale_permille_(scale_permille), name_(name) {}
+      : directory_(&directory),
+        scale_q20_((std::int64_t{scale_permille} << 20) / 1000),
+        home_(home),
+        name_(name) {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
@@ -177,6 +180,17 @@ class Line {
   bool can_write(CoreId core) {
     settle();
     return owner_ == core && state_ != LineState::kOwned;
+  }
+
+  // Quick tests that need no bringing up to date: no request is under way, the line is in the
+  // core's cache alone, and its other thread has not touched it since. For writes: nobody watches
+  // either.
+  bool hits(CoreId core, CpuId cpu) const {
+    return head_ == nullptr && owner_ == core && last_writer_ == cpu;
+  }
+  bool hits_for_write(CoreId core, CpuId cpu) const {
+    return hits(core, cpu) && state_ == LineState::kModified && spinners_.empty() &&
+           monitors_.empty();
   }
 
   // `cpu`, whose core may write the line, has written it.
@@ -225,9 +239,8 @@ class Line {
   void plan_service(Transaction& transaction);
   void farthest_sharer(const Transaction& transaction, Time& snoop, Time& data,
                        Relation& relation) const;
-  Time scaled(Time leg) const {
-    return scale_permille_ == 1000 ? leg : Time::ps(leg.count_ps() * scale_permille_ / 1000);
-  }
+  // In 1/2^20, so that a leg costs a multiplication.
+  Time scaled(Time leg) const { return Time::ps(leg.count_ps() * scale_q20_ >> 20); }
   static void settle_event(void* line, std::uint64_t);
   static void spin_event(void* line, std::uint64_t);
 
@@ -241,8 +254,8 @@ class Line {
   Time free_at_;
   CoreId owner_ = kNoCore;
   CpuId last_writer_ = kNoCpu;
+  std::int64_t scale_q20_;
   NodeId home_;
-  int scale_permille_;
   LineName name_;
   LineState state_ = LineState::kInvalid;
 };

@@ -28,6 +28,7 @@
 namespace idlesim::hw {
 
 class Machine;
+class StepGate;
 struct CpuSpec;
 
 // Straight-line code: how long it takes on this machine and what it executes.
@@ -105,6 +106,8 @@ class Cpu final : public Watcher {
   // smp_mb(): waits for the store buffer and costs a barrier. On x86 after a locked instruction
   // Linux has none (smp_mb__after_atomic is empty there): see Kernel.
   Barrier barrier(SourceLocation where = SourceLocation::current());
+  // What stands for an atomic in a kernel that is built without it.
+  PostedAtomic no_atomic();
 
   // smp_mb__after_atomic(): empty on x86, where the atomic was a full barrier already.
   Barrier barrier_after_atomic(SourceLocation where = SourceLocation::current());
@@ -259,6 +262,8 @@ class Cpu final : public Watcher {
 
   // Each returns true if the operation is complete now; otherwise wait_ says what it waits for.
   bool start_op();
+  // Nothing stands between an access and its line: no buffered stores, no gate.
+  bool plain() const { return store_head_ == store_buffer_.size() && *gate_ == nullptr; }
   bool held_at_gate();
   bool wait_for_drain();
   bool try_op();
@@ -286,6 +291,7 @@ class Cpu final : public Watcher {
 
   Machine& machine_;
   const CpuSpec& spec_;
+  StepGate* const* gate_;
   sim::Engine& engine_;
   sim::SlotId slot_;
   sim::SlotId store_slot_;
@@ -295,6 +301,9 @@ class Cpu final : public Watcher {
   bool monitor_triggered_ = false;
   bool waking_ = false;
   bool draining_ = false;
+  bool posts_far_ = false;
+  Time atomic_;  // spec_.atomic
+  MemoryOp::Kind posted_kind_ = MemoryOp::Kind::kAtomic;
   bool gate_open_ = false;
   bool drain_open_ = false;
   bool drain_held_ = false;
@@ -331,24 +340,65 @@ class Cpu final : public Watcher {
     }
     void await_resume() const {}
   };
+  // Accesses that hit and disturb nobody are executed right here; start_op() does the others.
   struct MemoryAwaiter {
     Cpu& cpu;
-    bool await_ready() const { return cpu.start_op(); }
+    Word* word;
+    std::uint64_t operand = 0;
+    std::uint64_t expected = 0;
+    AtomicOp op = AtomicOp::kXchg;
+    MemoryOp::Kind kind;
+    bool hit = false;
+    std::uint64_t value = 0;
+
+    bool slow() {
+      cpu.op_ = {kind, op, word, operand, expected, 0};
+      return cpu.start_op();
+    }
+    bool finish_hit(Time tail) {
+      hit = true;
+      return cpu.finish_op(tail);
+    }
     void await_suspend(std::coroutine_handle<> handle) const { cpu.handle_ = handle; }
+    std::uint64_t result() const { return hit ? value : cpu.op_.result; }
   };
   struct Load : MemoryAwaiter {
-    std::uint64_t await_resume() const { return cpu.op_.result; }
+    bool await_ready() {
+      if (!cpu.plain() || !word->line().hits(cpu.watcher_core, cpu.id)) return slow();
+      hit = true;
+      value = word->peek();
+      return true;
+    }
+    std::uint64_t await_resume() const { return result(); }
   };
   struct Store : MemoryAwaiter {
+    bool await_ready() {
+      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.id)) return slow();
+      word->poke(operand);
+      return true;
+    }
     void await_resume() const {}
   };
   struct Atomic : MemoryAwaiter {
-    std::uint64_t await_resume() const { return cpu.op_.result; }
+    bool await_ready() {
+      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.id)) return slow();
+      value = apply(op, *word, operand, expected);
+      return finish_hit(cpu.atomic_);
+    }
+    std::uint64_t await_resume() const { return result(); }
   };
   struct PostedAtomic : MemoryAwaiter {
+    bool await_ready() {
+      if (word == nullptr) return true;
+      if (!cpu.plain() || cpu.posts_far_ || !word->line().hits_for_write(cpu.watcher_core, cpu.id))
+        return slow();
+      apply(op, *word, operand, 0);
+      return finish_hit(cpu.atomic_);
+    }
     void await_resume() const {}
   };
   struct Barrier : MemoryAwaiter {
+    bool await_ready() { return kind == MemoryOp::Kind::kNothing || slow(); }
     void await_resume() const {}
   };
   struct IrqEnable {
@@ -388,6 +438,94 @@ class Cpu final : public Watcher {
     void await_resume() const {}
   };
 };
+
+inline Cpu::Exec Cpu::exec(const PathCost& cost, SourceLocation where) {
+  where_ = where;
+  instructions_ += cost.instructions;
+  return {*this, cost.time};
+}
+
+inline Cpu::Exec Cpu::exec_time(Time time, SourceLocation where) {
+  where_ = where;
+  return {*this, time};
+}
+
+inline Cpu::IrqEnable Cpu::local_irq_enable(SourceLocation where) {
+  where_ = where;
+  return {*this};
+}
+
+inline Cpu::Load Cpu::load(Word& word, SourceLocation where) {
+  where_ = where;
+  return {{*this, &word, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kLoad}};
+}
+
+inline Cpu::Load Cpu::load_for_write(Word& word, SourceLocation where) {
+  where_ = where;
+  return {{*this, &word, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kLoadForWrite}};
+}
+
+inline Cpu::Store Cpu::store(Word& word, std::uint64_t value, SourceLocation where) {
+  where_ = where;
+  return {{*this, &word, value, 0, AtomicOp::kXchg, MemoryOp::Kind::kStore}};
+}
+
+inline Cpu::Atomic Cpu::atomic(AtomicOp op, Word& word, std::uint64_t operand,
+                               std::uint64_t expected, SourceLocation where) {
+  where_ = where;
+  return {{*this, &word, operand, expected, op, MemoryOp::Kind::kAtomic}};
+}
+
+inline Cpu::PostedAtomic Cpu::posted_atomic(AtomicOp op, Word& word, std::uint64_t operand,
+                                            SourceLocation where) {
+  where_ = where;
+  return {{*this, &word, operand, 0, op, posted_kind_}};
+}
+
+inline Cpu::PostedAtomic Cpu::no_atomic() {
+  return {{*this, nullptr, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kNothing}};
+}
+
+inline Cpu::Barrier Cpu::barrier(SourceLocation where) {
+  where_ = where;
+  return {{*this, nullptr, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kBarrier}};
+}
+
+inline Cpu::Barrier Cpu::barrier_after_atomic(SourceLocation where) {
+  if (posted_kind_ == MemoryOp::Kind::kPostedAtomic) return barrier(where);
+  return {{*this, nullptr, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kNothing}};
+}
+
+inline std::uint64_t Cpu::apply(AtomicOp op, Word& word, std::uint64_t operand,
+                                std::uint64_t expected) {
+  const std::uint64_t old = word.peek();
+  switch (op) {
+    case AtomicOp::kAnd:
+      word.poke(old & operand);
+      break;
+    case AtomicOp::kOr:
+      word.poke(old | operand);
+      break;
+    case AtomicOp::kAdd:
+      word.poke(old + operand);
+      break;
+    case AtomicOp::kXchg:
+      word.poke(operand);
+      break;
+    case AtomicOp::kCmpxchg:
+      if (old == expected) word.poke(operand);
+      break;
+  }
+  return old;
+}
+
+// The operation has taken effect; the instruction lasts `tail` more. True: it is over.
+inline bool Cpu::finish_op(Time tail) {
+  if (tail == Time{} || engine_.try_advance(now() + tail)) return true;
+  wait_ = Wait::kFinish;
+  arm(now() + tail);
+  return false;
+}
 
 }  // namespace idlesim::hw
 

@@ -49,10 +49,10 @@ class Topology {
   CoreId core(CpuId cpu) const { return core_of_[static_cast<std::size_t>(cpu)]; }
   int thread(CpuId cpu) const { return thread_of_[static_cast<std::size_t>(cpu)]; }
   CpuId cpu(CoreId core, int thread) const;
-  int cluster_of_core(CoreId core) const { return core / spec_.cores_per_cluster; }
-  NodeId node_of_core(CoreId core) const { return core / cores_per_node_; }
-  int socket_of_core(CoreId core) const { return core / cores_per_socket_; }
-  int socket_of_node(NodeId node) const { return node / spec_.nodes_per_socket; }
+  int cluster_of_core(CoreId core) const { return cluster_of_[static_cast<std::size_t>(core)]; }
+  NodeId node_of_core(CoreId core) const { return node_of_[static_cast<std::size_t>(core)]; }
+  int socket_of_core(CoreId core) const { return socket_of_[static_cast<std::size_t>(core)]; }
+  int socket_of_node(NodeId node) const { return socket_of_node_[static_cast<std::size_t>(node)]; }
   NodeId node(CpuId cpu) const { return node_of_core(core(cpu)); }
   int cluster(CpuId cpu) const { return cluster_of_core(core(cpu)); }
   int socket(CpuId cpu) const { return socket_of_core(core(cpu)); }
@@ -77,6 +77,11 @@ class Topology {
   int nr_cores_;
   int cores_per_node_;
   int cores_per_socket_;
+  // Tables instead of divisions: these are asked for at every line transfer.
+  std::vector<int> cluster_of_;
+  std::vector<NodeId> node_of_;
+  std::vector<int> socket_of_;
+  std::vector<int> socket_of_node_;
   std::vector<CoreId> core_of_;
   std::vector<int> thread_of_;
   std::vector<CpuId> cpu_of_;  // [core * threads + thread]

@@ -158,7 +158,7 @@ constexpr std::uint32_t kinds() {
 class Tracer {
  public:
   void add(Listener* listener) {
-    listeners_.push_back(listener);
+    listeners_.push_back({listener, listener->wants()});
     wanted_ |= listener->wants();
   }
   template <class Event>
@@ -168,12 +168,16 @@ class Tracer {
   template <class Event>
   void emit(const Event& event) {
     if (!wanted<Event>()) return;
-    for (Listener* listener : listeners_)
-      if (listener->wants() >> Event::kKind & 1) listener->on(event);
+    for (const Entry& entry : listeners_)
+      if (entry.wants >> Event::kKind & 1) entry.listener->on(event);
   }
 
  private:
-  std::vector<Listener*> listeners_;
+  struct Entry {
+    Listener* listener;
+    std::uint32_t wants;
+  };
+  std::vector<Entry> listeners_;
   std::uint32_t wanted_ = 0;
 };
 
