@@ -73,6 +73,7 @@ report::Report simulate(const Invocation& invocation, const experiment::Scenario
   const std::string start_time = utc_now();
   const auto start = std::chrono::steady_clock::now();
   report::Report report = experiment::run_scenario(scenario, options);
+  progress.finish();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   fill_manifest(invocation, report.manifest);
   report.manifest.volatile_part.start_time = start_time;

@@ -43,7 +43,11 @@ struct Command {
 };
 
 extern const Command kRunCommand;
+extern const Command kReproduceCommand;
+extern const Command kExplainCommand;
 extern const Command kListCommand;
+extern const Command kValidateCommand;
+extern const Command kSchemaCommand;
 extern const Command kVersionCommand;
 
 // Every subcommand, in the order of the help.

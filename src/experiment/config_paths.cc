@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string file_of(const std::string& root, const char* kind, const std::string& name) {
-  if (name.size() > 5 && name.ends_with(".json")) return name;
+  if (name.ends_with(".json") || name.find('/') != std::string::npos) return name;
   return (fs::path(root) / kind / (name + ".json")).string();
 }
 

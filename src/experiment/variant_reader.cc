@@ -201,4 +201,32 @@ void VariantReader::read(config::Reader& root, const std::vector<Override>& mach
   read_workload(root, has_machine);
 }
 
+// --- files on their own
+// ---------------------------------------------------------------------------
+
+namespace {
+
+Document open_file(const ConfigPaths& paths, const std::string& name,
+                   std::string (ConfigPaths::*shipped)(const std::string&) const) {
+  const std::string path = (paths.*shipped)(name);
+  if (!is_file(path)) throw UserError(no_such_file(name, path));
+  return config::load_with_extends(path, beside_or_in(paths, shipped));
+}
+
+}  // namespace
+
+hw::MachineSpec load_machine(const ConfigPaths& paths, const std::string& name_or_path) {
+  Document doc = open_file(paths, name_or_path, &ConfigPaths::machine);
+  hw::MachineSpec spec = hw::read_machine_spec(doc.root());
+  doc.finish();
+  return spec;
+}
+
+kernel::KernelSpec load_kernel(const ConfigPaths& paths, const std::string& name_or_path) {
+  Document doc = open_file(paths, name_or_path, &ConfigPaths::kernel);
+  kernel::KernelSpec spec = kernel::read_kernel_spec(doc.root());
+  doc.finish();
+  return spec;
+}
+
 }  // namespace idlesim::experiment

@@ -19,19 +19,6 @@ const PathInfo& path_info(Path path) {
 
 namespace {
 
-// Time of a segment on this machine: its instructions at the kernel's IPC, and what of its atomics,
-// barriers and privileged instructions the model does not execute itself.
-hw::PathCost path_cost(const hw::CpuSpec& cpu, const Segment& segment, const PathInfo& info) {
-  const auto left = [](std::int64_t all, std::int64_t executed) {
-    return std::max<std::int64_t>(all - executed, 0);
-  };
-  Time time = cpu.clock.milli_to_time(segment.instructions * 1'000'000 / cpu.kernel_ipc_milli);
-  time += cpu.atomic * left(segment.atomics, info.atomics);
-  time += cpu.barrier * left(segment.barriers, info.barriers);
-  time += cpu.privileged * left(segment.privileged, info.privileged);
-  return {time, static_cast<std::uint32_t>(segment.instructions)};
-}
-
 void idle_task_ended(void*) { CHECK(false, "the idle task ended"); }
 
 void start_idle_task(void* pcpu) {
@@ -53,7 +40,7 @@ Kernel::Kernel(hw::Machine& machine, const KernelSpec& spec, const KernelConfig&
   CHECK(why.empty(), why);
   for (std::size_t i = 0; i < kPaths; ++i) {
     const auto path = static_cast<Path>(i);
-    costs_[i] = path_cost(machine.spec().cpu, spec.segments[i], path_info(path));
+    costs_[i] = path_cost(machine.spec().cpu, spec, path);
   }
   tick_period_ = Time::seconds(1) / spec.hz;
   tick_phase_ = machine.stream("tick-phase", 0).uniform(Time{}, tick_period_);

@@ -1,5 +1,6 @@
 #include "idlesim/kernel/kernel_spec.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -72,6 +73,19 @@ Segment read_segment(config::Reader in, const Config& config) {
 }
 
 }  // namespace
+
+hw::PathCost path_cost(const hw::CpuSpec& cpu, const KernelSpec& kernel, Path path) {
+  const Segment& segment = kernel.segments[static_cast<std::size_t>(path)];
+  const PathInfo& info = path_info(path);
+  const auto left = [](std::int64_t all, std::int64_t executed) {
+    return std::max<std::int64_t>(all - executed, 0);
+  };
+  Time time = cpu.clock.milli_to_time(segment.instructions * 1'000'000 / cpu.kernel_ipc_milli);
+  time += cpu.atomic * left(segment.atomics, info.atomics);
+  time += cpu.barrier * left(segment.barriers, info.barriers);
+  time += cpu.privileged * left(segment.privileged, info.privileged);
+  return {time, static_cast<std::uint32_t>(segment.instructions)};
+}
 
 std::span<const std::string_view> config_words(std::string_view key) {
   if (key == "mitigations") return kMitigations;

@@ -142,6 +142,9 @@ class IpistormSpec final : public WorkloadSpec {
   std::unique_ptr<Workload> create() const override {
     return std::make_unique<Ipistorm>(parameters_);
   }
+  std::vector<PathStep> explain(const Setup& setup) const override {
+    return ipistorm_path(setup, parameters_.single, parameters_.wait);
+  }
   std::string describe() const override {
     std::string text = "insmod ipistorm.ko numipi=" + std::to_string(parameters_.numipi) +
                        " single=" + (parameters_.single ? "1" : "0") +

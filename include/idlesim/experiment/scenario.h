@@ -51,7 +51,7 @@ struct Override {
 struct ConfigPaths {
   std::string root;
 
-  // A name, or a path that ends in .json.
+  // A name, or a path: with a "/", or ending in .json.
   std::string machine(const std::string& name) const;
   std::string kernel(const std::string& name) const;
   std::string scenario(const std::string& name) const;
@@ -63,6 +63,10 @@ ConfigPaths find_config_paths();
 // Reads a scenario and all files it names. Throws UserError with every error of all files.
 Scenario load_scenario(const ConfigPaths& paths, const std::string& name_or_path,
                        const std::vector<Override>& overrides);
+
+// Reads one machine or kernel file by name or path. Throws UserError with every error.
+hw::MachineSpec load_machine(const ConfigPaths& paths, const std::string& name_or_path);
+kernel::KernelSpec load_kernel(const ConfigPaths& paths, const std::string& name_or_path);
 
 }  // namespace idlesim::experiment
 

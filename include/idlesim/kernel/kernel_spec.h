@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "idlesim/hw/cpu.h"
 #include "idlesim/hw/machine_spec.h"
 #include "idlesim/kernel/features.h"
 #include "idlesim/kernel/paths.h"
@@ -40,6 +41,9 @@ struct KernelSpec {
 // uses and the file lacks count as zero (an architecture does not have them). Errors go to the
 // document of `in`.
 KernelSpec read_kernel_spec(config::Reader in);
+// A segment on this CPU: its instructions at the kernel's IPC, and what of its atomics, barriers
+// and privileged instructions the model does not execute itself.
+hw::PathCost path_cost(const hw::CpuSpec& cpu, const KernelSpec& kernel, Path path);
 // The values that "mitigations", "preempt" or "apic" can have.
 std::span<const std::string_view> config_words(std::string_view key);
 // Applies {"axis": "value"} pairs to `features`.

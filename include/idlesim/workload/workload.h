@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "idlesim/base/types.h"
 #include "idlesim/kernel/kernel.h"
+#include "idlesim/workload/modelled_path.h"
 
 namespace idlesim::config {
 class Reader;
@@ -40,6 +42,8 @@ class WorkloadSpec {
   virtual std::unique_ptr<Workload> create() const = 0;
   // One line for people.
   virtual std::string describe() const = 0;
+  // What happens, step by step, with these settings. A step without `who` is a heading.
+  virtual std::vector<PathStep> explain(const Setup& setup) const = 0;
 };
 
 std::unique_ptr<WorkloadSpec> read_ipistorm(config::Reader in);
