@@ -207,6 +207,18 @@ TEST(Engine, KeepsTheOrderOfEventsBeyondItsHorizon) {
   EXPECT_EQ(log.entries, (Entries{{'c', ps - 1}, {'b', ps}, {'a', ps}, {'c', ps}, {'d', 2 * ps}}));
 }
 
+// Each call takes a rank, and there are 2^17 of them: at the end they are given anew.
+TEST(Engine, KeepsTheOrderWhenItsRanksRunOut) {
+  Log log;
+  Entity a(log, 'a'), b(log, 'b'), c(log, 'c'), d(log, 'd');
+  log.engine.schedule(b.slot, Time::ps(9));
+  log.engine.schedule(a.slot, Time::ps(9));
+  log.engine.schedule(d.slot, Time::ps(10));
+  for (int i = 0; i < 300'000; ++i) log.engine.schedule(c.slot, Time::ps(9));
+  log.engine.run();
+  EXPECT_EQ(log.entries, (Entries{{'b', 9}, {'a', 9}, {'c', 9}, {'d', 10}}));
+}
+
 TEST(Engine, TakesSlotsWhileItRuns) {
   Log log;
   std::vector<std::unique_ptr<Entity>> entities;
@@ -341,7 +353,7 @@ class Twin {
   bool fired_ = false;
 };
 
-// Enough schedule calls that the ranks run out several times.
+// Long enough for many events beyond the horizon and for three more levels.
 TEST(Engine, AgreesWithASortedMapUnderRandomCalls) {
   for (std::uint64_t seed : {1, 2}) {
     Twin twin(seed);
