@@ -76,13 +76,21 @@ struct VariantText {
 
 void read_variant_settings(config::Reader set, VariantText& text) {
   for (auto& [path, value] : set.members()) {
+    const std::string written = value.as_text();
     const std::string_view first = std::string_view(path).substr(0, path.find('.'));
-    if (first != "kernel" && first != "platform")
+    if (first == "kernel" || first == "platform")
+      text.set.push_back({path, written, value.where() + ": variant \"" + text.name + "\""});
+    else
       value.fail(
-          "the variants of a scenario run on one machine and do the same work; only kernel "
-          "and platform settings may differ");
-    text.set.push_back({path, value.as_text(), value.where() + ": variant \"" + text.name + "\""});
+          "the variants of a scenario run on one machine and do the same work; only kernel and "
+          "platform settings may differ");
   }
+}
+
+bool is_variant_name(const std::string& name) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+-";
+  return !name.empty() && name.find_first_not_of(kAllowed) == std::string::npos;
 }
 
 // `variants` as written: names and the settings each changes.
@@ -93,6 +101,8 @@ std::vector<VariantText> read_variant_list(config::Reader root) {
     VariantText text;
     text.name = in.string("name");
     if (!names.insert(text.name).second) in.fail("name", "two variants have this name");
+    if (in.has("name") && !is_variant_name(text.name))
+      in.fail("name", "expected letters, digits and any of _ . + -");
     if (in.has("description")) in.string("description");
     if (auto set = in.optional_object("set")) read_variant_settings(*set, text);
     variants.push_back(std::move(text));
@@ -104,6 +114,7 @@ std::vector<VariantText> read_variant_list(config::Reader root) {
 void read_head(config::Reader root, Scenario& scenario) {
   root.integer("schema_version", 1, 1);
   scenario.name = root.string("name");
+  if (root.has("name") && scenario.name.empty()) root.fail("name", "must not be empty");
   scenario.description = root.string_or("description", "");
   scenario.runs = static_cast<int>(root.integer_or("runs", 1, 100'000, 10));
   scenario.seed = static_cast<std::uint64_t>(root.integer_or("seed", 0, config::Reader::kMax, 1));
