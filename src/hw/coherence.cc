@@ -110,26 +110,20 @@ void Line::travel(Transaction& tx, CoreId holder) {
   tx.arrival = tx.issued + scaled(leg);
 }
 
-void Line::request(Transaction& tx) {
+bool Line::request(Transaction& tx) {
   settle();
   tx.issued = directory_->engine().now();
   tx.in_service = tx.snooped = false;
   tx.next = nullptr;
   tx.queued = head_ != nullptr || tx.request != Request::kGetS || !clean();
-  if (tx.queued) {
-    enqueue(tx);
-  } else {
-    travel(tx, kNoCore);
-    start(tx);
-  }
+  return tx.queued ? enqueue(tx) : start(tx);
 }
 
 // The queue is in order of arrival at the home; whoever is in service stays.
-void Line::enqueue(Transaction& tx) {
+bool Line::enqueue(Transaction& tx) {
   if (head_ == nullptr) {
     head_ = &tx;
-    start(tx);
-    return;
+    return start(tx);
   }
   Transaction* last = head_;
   while (last->next != nullptr) last = last->next;
@@ -140,13 +134,13 @@ void Line::enqueue(Transaction& tx) {
     head_->in_service = false;
     tx.next = head_;
     head_ = &tx;
-    start(tx);
-    return;
+    return start(tx);
   }
   Transaction* before = head_;
   while (before->next != nullptr && before->next->arrival <= tx.arrival) before = before->next;
   tx.next = before->next;
   before->next = &tx;
+  return false;
 }
 
 // Distance to the farthest copy that must be invalidated: it decides when all have answered.
@@ -204,16 +198,23 @@ void Line::plan_service(Transaction& tx) {
   if (tx.request == Request::kFarAtomic) tx.done_at += spec.far_atomic;
 }
 
-void Line::start(Transaction& tx) {
+// False if it had to arm the slot itself, because watchers are to be told before.
+bool Line::start(Transaction& tx) {
   travel(tx, kNoCore);
   tx.in_service = true;
   tx.started = std::max(tx.arrival, free_at_);
   plan_service(tx);
+  if (!tx.queued || tx.request == Request::kGetS || (monitors_.empty() && spinners_.empty()))
+    return true;
   sim::Engine& engine = directory_->engine();
   engine.schedule(tx.slot, tx.done_at);
-  if (!tx.queued || tx.request == Request::kGetS) return;
   if (!monitors_.empty()) engine.post(tx.snoop_at, settle_event, this, 0);
   if (!spinners_.empty()) engine.post(tx.snoop_at, spin_event, this, 0);
+  return false;
+}
+
+void Line::start_and_arm(Transaction& tx) {
+  if (start(tx)) directory_->engine().schedule(tx.slot, tx.done_at);
 }
 
 void Line::settle_event(void* line, std::uint64_t) { static_cast<Line*>(line)->settle(); }
@@ -297,9 +298,9 @@ void Line::complete(Transaction& tx) {
     Transaction& read = *head_;
     read.queued = false;
     head_ = read.next;
-    start(read);
+    start_and_arm(read);
   }
-  if (head_ != nullptr) start(*head_);
+  if (head_ != nullptr) start_and_arm(*head_);
 }
 
 void Line::emit(const Transaction& tx) const {

@@ -303,22 +303,25 @@ bool Cpu::try_op() {
   if (op_.kind == MemoryOp::Kind::kLoad || op_.kind == MemoryOp::Kind::kSpinLoad) {
     // A load that has waited for its line takes the value that is there when the line arrives,
     // even if another writer is already about to take the line away again.
-    if (wait_ != Wait::kMemory && !line.can_read(watcher_core))
-      return request_line(Request::kGetS, {});
+    if (wait_ != Wait::kMemory && !line.can_read(watcher_core) &&
+        !request_line(Request::kGetS, {}))
+      return false;
     const Time penalty = sibling_penalty(line);
     op_.result = word.peek();
     if (op_.kind == MemoryOp::Kind::kSpinLoad) return spin_loaded(penalty);
     return finish_op(penalty);
   }
   if (op_.kind == MemoryOp::Kind::kLoadForWrite) {
-    if (wait_ != Wait::kMemory && !line.can_write(watcher_core))
-      return request_line(Request::kGetM, {});
+    if (wait_ != Wait::kMemory && !line.can_write(watcher_core) &&
+        !request_line(Request::kGetM, {}))
+      return false;
     op_.result = word.peek();
     return finish_op(sibling_penalty(line));
   }
   const bool locked = op_.kind != MemoryOp::Kind::kStore;
-  if (wait_ != Wait::kMemory && !line.can_write(watcher_core))
-    return request_line(Request::kGetM, locked ? spec_.atomic : Time{});
+  if (wait_ != Wait::kMemory && !line.can_write(watcher_core) &&
+      !request_line(Request::kGetM, locked ? spec_.atomic : Time{}))
+    return false;
   const Time penalty = sibling_penalty(line);
   op_.result = apply(op_.op, word, op_.operand, op_.expected);
   line.written(id);
@@ -326,10 +329,18 @@ bool Cpu::try_op() {
 }
 
 bool Cpu::request_line(Request request, Time hold) {
-  wait_ = Wait::kMemory;
   transaction_.request = request;
   transaction_.hold = hold;
-  op_.word->line().request(transaction_);
+  Line& line = op_.word->line();
+  if (line.request(transaction_)) {
+    // Most often nothing else happens before the line is here: no event is needed.
+    if (engine_.try_advance(transaction_.done_at)) {
+      line.complete(transaction_);
+      return true;
+    }
+    arm(transaction_.done_at);
+  }
+  wait_ = Wait::kMemory;
   return false;
 }
 
@@ -357,7 +368,8 @@ void Cpu::drain() {
         (far && machine_.spec().coherence.atomics == Atomics::kFar)) {
       store_transaction_.request = far ? Request::kFarAtomic : Request::kGetM;
       store_transaction_.hold = {};
-      line.request(store_transaction_);
+      if (line.request(store_transaction_))
+        engine_.schedule(store_slot_, store_transaction_.done_at);
       return;
     }
     apply(entry.op, *entry.word, entry.operand, 0);

@@ -202,9 +202,10 @@ class Line {
   // The other thread of the core that wrote it last has seen it.
   void handed_over() { last_writer_ = kNoCpu; }
 
-  // Starts `request`; arms request.slot with the time of completion (at once or when its turn
-  // comes).
-  void request(Transaction& transaction);
+  // Puts `transaction` in line. True if it is in service and nothing else waits to hear of it: the
+  // requester must arm transaction.slot for done_at, or complete it at done_at if nothing can happen
+  // before. Otherwise the line arms the slot, now or when its turn comes.
+  bool request(Transaction& transaction);
   // Must be called when the slot fires; afterwards the requester's core has what it asked for and
   // the next request is on its way.
   void complete(Transaction& transaction);
@@ -228,8 +229,9 @@ class Line {
   void watch(Watchers& watchers, Watcher& watcher, sim::PostFire event);
   static void unwatch(Watchers& watchers, Watcher& watcher);
   void travel(Transaction& transaction, CoreId holder);
-  void start(Transaction& transaction);
-  void enqueue(Transaction& transaction);
+  bool start(Transaction& transaction);
+  void start_and_arm(Transaction& transaction);
+  bool enqueue(Transaction& transaction);
   void snoop(Transaction& transaction);
   void take_read(const Transaction& transaction);
   void notify(CoreId keeper);

@@ -257,7 +257,6 @@ class Kernel {
   Time tick_period_;
   Time tick_phase_;
   sim::Random background_random_;
-  int background_pairs_ = 0;
 };
 
 inline PerCpu& this_cpu(Cpu& cpu) { return *static_cast<PerCpu*>(cpu.os); }
