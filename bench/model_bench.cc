@@ -1,5 +1,6 @@
 // The model's speed: ipistorm on the EPYC, per variant; the cost of a call on machines of 8 to 512
 // CPUs; memory and start-up. Prints a table, and with --json the same as JSON.
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 #include <ctime>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "idlesim/config/json_writer.h"
 #include "idlesim/experiment/run.h"
@@ -64,8 +63,7 @@ int main(int argc, char** argv) {
   const bool json = argc > 1 && std::strcmp(argv[1], "--json") == 0;
   const experiment::ConfigPaths paths = experiment::find_config_paths();
   const double start = cpu_seconds();
-  const experiment::Scenario scenario =
-      experiment::load_scenario(paths, "ipistorm-epyc-milan", {});
+  const experiment::Scenario scenario = experiment::load_scenario(paths, "ipistorm-epyc-milan", {});
   const double load_ms = (cpu_seconds() - start) * 1e3;
 
   std::vector<Row> rows;
@@ -79,9 +77,9 @@ int main(int argc, char** argv) {
     const char* target;
   };
   for (const Size& size : {Size{"2", "2", "1", "2"}, {"8", "8", "2", "8"}, {"8", "8", "4", "8"}}) {
-    const experiment::Scenario sized = experiment::load_scenario(
-        paths, "ipistorm-epyc-milan",
-        machine_of(size.clusters, size.cores, size.sockets, size.target));
+    const experiment::Scenario sized =
+        experiment::load_scenario(paths, "ipistorm-epyc-milan",
+                                  machine_of(size.clusters, size.cores, size.sockets, size.target));
     rows.push_back(measure(sized.variants.front(), "baseline, neighbouring clusters", 3));
   }
   rusage usage{};

@@ -240,7 +240,7 @@ def one_way_ns(machine, relation):
     leg = {r: {k: c[r][k]["value"] for k in LEGS} for r in ("cluster", "socket", "remote")}
     cas = machine["core"]["atomic_cycles"]["value"] * 1000 / machine["clock"]["core_mhz"]["value"]
     if relation == "sibling":
-        return c["sibling_transfer_ns"]["value"] + cas
+        return (c["sibling_transfer_ns"]["value"] + cas) / 2  # the two threads' attempts overlap
     if relation != "remote":
         return leg[relation]["snoop_ns"] + leg[relation]["data_ns"] + cas
     snoops = leg["socket"]["snoop_ns"] + leg["remote"]["snoop_ns"] + c["directory_ns"]["value"]
