@@ -175,7 +175,8 @@ void menu_reflect(PerCpu& pcpu, int index) {
   dev.menu.tick_wakeup = pcpu.tick.got_tick;
 }
 
-// The state that the scenario names, if the table is that deep. Deep states stop the tick.
+// Linux: no counterpart; the state that the scenario names, if the table is that deep. Deep states
+// stop the tick.
 Co<GovernorChoice> fixed_select(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   const CpuidleDevice& dev = self.cpuidle;

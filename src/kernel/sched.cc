@@ -408,7 +408,7 @@ Co<> schedule_hrtimeout(Cpu& cpu, Time expires) {
 // --- schedule_idle with nothing to run
 // ------------------------------------------------------------
 
-// Linux before 6.12: the fair class is asked, which tries to pull work.
+// Linux v6.11: kernel/sched/core.c, __pick_next_task(): the fair class is asked and may pull work.
 Co<Task*> pick_next_task_idle_full(Cpu& cpu, SchedMode) {
   PerCpu& self = this_cpu(cpu);
   co_await exec(cpu, Path::update_rq_clock);

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""The output in README.md has the form of what its command prints now; numbers may differ.
+
+usage: readme_test.py SOURCE_DIR PROGRAM
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
+
+
+def form(line: str) -> str:
+    """The line without its numbers, the words that follow from them, and its spacing."""
+    if re.match(r"  \S+ +(elided|interrupts|mixed|walk\w*) +[\d.]+ %", line):
+        return "a regime"
+    line = re.sub(r"[+-]?\d[\d.]*( %)?", "", line)
+    line = re.sub(r"\[(n|u|m|)s\]", "[s]", re.sub(r"[~,]|\b(better|worse)\b", "", line))
+    return " ".join(line.split())
+
+
+def main() -> int:
+    readme = (SOURCE / "README.md").read_text()
+    block = re.search(r"^```text\n\$ scripts/run (?P<arguments>[^\n]*)\n(?P<text>.*?)^```$", readme,
+                      re.S | re.M)
+    done = subprocess.run([PROGRAM, *block["arguments"].split(), "-q"], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"exit {done.returncode}\n{done.stderr}")
+    printed = iter([form(line) for line in done.stdout.splitlines()])
+    for line in block["text"].splitlines():
+        wanted = form(line)
+        if line != "..." and wanted and wanted not in printed:
+            print(f"README.md shows a line that is not printed, or not in this place:\n  {line}\n"
+                  f"Printed now:\n{done.stdout}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
