@@ -1,6 +1,7 @@
 // Traps of g++ 12 with coroutines: a co_await in a condition of a coroutine that declares a local
 // must work. (Without any local variable g++ 12 skips the wait or crashes; the house rule is to
-// name the object at work first.) Returns 0 if this compiler gets it right.
+// name the object at work first. Nor may an await stand beside && in a loop's condition: g++ 12 makes
+// it even when the left side is false.) Returns 0 if this compiler gets the rest right.
 #include <coroutine>
 
 struct Co {
@@ -21,7 +22,9 @@ struct Yes : std::suspend_always {
 Co run(int& x) {
   int* target = &x;
   if (co_await Yes{}) *target = 1;
-  while (*target < 5 && co_await Yes{}) ++*target;
+  while (co_await Yes{}) {
+    if (++*target == 5) break;
+  }
   switch (co_await Yes{}) {
     case true: *target += 10;
   }
