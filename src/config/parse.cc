@@ -218,13 +218,19 @@ bool read_file_into(State& state, int file, std::string& text) {
     return false;
   }
   // One byte more than allowed shows that a file (or a pipe, which has no size) is too large.
-  text.resize(kMaxBytes + 1);
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  // Read in pieces: room for the largest file would cost more than reading the usual small one.
+  constexpr std::size_t kPiece = 64 * 1024;
+  text.clear();
+  while (in && text.size() <= kMaxBytes) {
+    const std::size_t before = text.size();
+    text.resize(std::min(before + kPiece, kMaxBytes + 1));
+    in.read(text.data() + before, static_cast<std::streamsize>(text.size() - before));
+    text.resize(before + static_cast<std::size_t>(in.gcount()));
+  }
   if (in.bad()) {
     state.fail(begin, "", "cannot be read");
     return false;
   }
-  text.resize(static_cast<std::size_t>(in.gcount()));
   return true;
 }
 

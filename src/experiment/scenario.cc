@@ -168,7 +168,7 @@ class ScenarioReader {
     read_variant_list(root);
     Variant variant;
     variant.name = text.name;
-    VariantReader reader(paths_, findings, variant);
+    VariantReader reader(paths_, cache_, findings, variant);
     reader.read(root, routed_.machine);
     doc.finish(findings);
     errors_.add(findings);
@@ -219,6 +219,7 @@ class ScenarioReader {
   std::vector<VariantText> texts_;
   std::vector<std::string> first_settings_;  // by changed path
   std::vector<UsedFile> files_;
+  FileCache cache_;
   ErrorLines errors_;
   Scenario scenario_;
 };

@@ -66,17 +66,23 @@ std::optional<Document> VariantReader::open(config::Reader& in, std::string_view
   }
 }
 
-bool VariantReader::finish(Document& doc, const char* kind) {
+template <typename Spec>
+std::optional<ReadFile<Spec>> VariantReader::finish(Document& doc, Spec spec, const char* kind) {
   config::Findings found;
   doc.finish(found);
   if (!found.empty()) {
     findings_.add(UserError(found.text()));
-    return false;
+    return std::nullopt;
   }
-  files_.push_back({kind, fs::path(doc.path()).stem().string(), "sha256:" + doc.digest()});
-  variant_.parameters.insert(variant_.parameters.end(), doc.parameters().begin(),
-                             doc.parameters().end());
-  return true;
+  const std::string name = fs::path(doc.path()).stem().string();
+  return ReadFile<Spec>{std::move(spec), {kind, name, "sha256:" + doc.digest()}, doc.parameters()};
+}
+
+template <typename Spec>
+void VariantReader::use(const ReadFile<Spec>& read) {
+  files_.push_back(read.file);
+  variant_.parameters.insert(variant_.parameters.end(), read.parameters.begin(),
+                             read.parameters.end());
 }
 
 // --- machine, kernel, workload
@@ -128,20 +134,28 @@ std::vector<Override> kernel_file_overrides(config::Reader& in) {
 
 bool VariantReader::read_machine(config::Reader& root, const std::vector<Override>& overrides) {
   const std::string name = root.string("machine");
+  const std::string path = paths_.machine(name);
   variant_.machine_file = name;
-  auto doc = open(root, "machine", name, paths_.machine(name),
-                  beside_or_in(paths_, &ConfigPaths::machine));
-  if (!doc) return false;
-  for (const Override& o : overrides) {
-    const bool optional = o.path == "topology.scale" || o.path == "/topology/scale";
-    doc->override_value(o.path, o.value,
-                        optional ? Document::Missing::kCreate : Document::Missing::kError,
-                        o.shown_as);
+  if (!cache_.machines.contains(path)) {
+    auto doc = open(root, "machine", name, path, beside_or_in(paths_, &ConfigPaths::machine));
+    if (!doc) return false;
+    for (const Override& o : overrides) {
+      const bool optional = o.path == "topology.scale" || o.path == "/topology/scale";
+      doc->override_value(o.path, o.value,
+                          optional ? Document::Missing::kCreate : Document::Missing::kError,
+                          o.shown_as);
+    }
+    hw::MachineSpec spec = hw::read_machine_spec(doc->root());
+    const std::int64_t scale = doc->root().object("topology").integer_or("scale", 1, 64, 1);
+    spec.name = machine_name(spec.name, scale, overrides);
+    auto read = finish(*doc, std::move(spec), "machine");
+    if (!read) return false;
+    cache_.machines.emplace(path, std::move(*read));
   }
-  variant_.machine = hw::read_machine_spec(doc->root());
-  const std::int64_t scale = doc->root().object("topology").integer_or("scale", 1, 64, 1);
-  variant_.machine.name = machine_name(variant_.machine.name, scale, overrides);
-  return finish(*doc, "machine");
+  const ReadFile<hw::MachineSpec>& read = cache_.machines.at(path);
+  use(read);
+  variant_.machine = read.spec;
+  return true;
 }
 
 // Names and number of the machine's idle states (and POLL before them, where there is polling).
@@ -157,19 +171,34 @@ void VariantReader::check_idle_states(config::Reader& in) {
     in.fail("idle_state", "the machine's deepest idle state is " + std::to_string(names.size()));
 }
 
+// The kernel file with the scenario's settings; nothing if there is an error.
+const ReadFile<kernel::KernelSpec>* VariantReader::open_kernel(
+    config::Reader& in, const std::string& name, const std::vector<Override>& settings) {
+  const std::string path = paths_.kernel(name);
+  std::string key = path;
+  for (const Override& o : settings) key += "\n" + o.path + "=" + o.value;
+  if (!cache_.kernels.contains(key)) {
+    auto doc = open(in, "base", name, path, beside_or_in(paths_, &ConfigPaths::kernel));
+    if (!doc) return nullptr;
+    for (const Override& o : settings)
+      doc->override_value(o.path, o.value, Document::Missing::kCreate, o.shown_as);
+    auto read = finish(*doc, kernel::read_kernel_spec(doc->root()), "kernel");
+    if (!read) return nullptr;
+    cache_.kernels.emplace(key, std::move(*read));
+  }
+  return &cache_.kernels.at(key);
+}
+
 void VariantReader::read_kernel(config::Reader& root, bool has_machine) {
   config::Reader in = root.object("kernel");
   const std::string name = in.string("base");
   read_kernel_settings(in, variant_.config);  // for its errors; again below, over the file's values
   const std::vector<Override> settings = kernel_file_overrides(in);
   if (has_machine) check_idle_states(in);
-  auto doc =
-      open(in, "base", name, paths_.kernel(name), beside_or_in(paths_, &ConfigPaths::kernel));
-  if (!doc) return;
-  for (const Override& o : settings)
-    doc->override_value(o.path, o.value, Document::Missing::kCreate, o.shown_as);
-  variant_.kernel = kernel::read_kernel_spec(doc->root());
-  if (!finish(*doc, "kernel")) return;
+  const ReadFile<kernel::KernelSpec>* read = open_kernel(in, name, settings);
+  if (read == nullptr) return;
+  use(*read);
+  variant_.kernel = read->spec;
   variant_.config.features = variant_.kernel.features;
   kernel::read_features(in, variant_.config.features);
   if (!has_machine) return;

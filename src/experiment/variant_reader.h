@@ -2,6 +2,7 @@
 #ifndef IDLESIM_SRC_EXPERIMENT_VARIANT_READER_H_
 #define IDLESIM_SRC_EXPERIMENT_VARIANT_READER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,12 +28,25 @@ struct UsedFile {
   bool operator==(const UsedFile&) const = default;
 };
 
+// Files that were read without error: the variants of a scenario have most of them in common.
+template <typename Spec>
+struct ReadFile {
+  Spec spec;
+  UsedFile file;
+  std::vector<config::Parameter> parameters;
+};
+struct FileCache {
+  std::map<std::string, ReadFile<hw::MachineSpec>> machines;    // by path
+  std::map<std::string, ReadFile<kernel::KernelSpec>> kernels;  // by path and settings
+};
+
 // Adds what is wrong in the machine and kernel file to `findings`, and what is wrong in the
 // scenario to the scenario's document.
 class VariantReader {
  public:
-  VariantReader(const ConfigPaths& paths, config::Findings& findings, Variant& variant)
-      : paths_(paths), findings_(findings), variant_(variant) {}
+  VariantReader(const ConfigPaths& paths, FileCache& cache, config::Findings& findings,
+                Variant& variant)
+      : paths_(paths), cache_(cache), findings_(findings), variant_(variant) {}
 
   void read(config::Reader& root, const std::vector<Override>& machine_overrides);
 
@@ -42,14 +56,20 @@ class VariantReader {
   std::optional<config::Document> open(config::Reader& in, std::string_view key,
                                        const std::string& name, const std::string& path,
                                        const config::ExtendsResolver& resolver);
-  // Adds the document's errors; true if there are none.
-  bool finish(config::Document& doc, const char* kind);
+  // Adds the document's errors; nothing if there are any.
+  template <typename Spec>
+  std::optional<ReadFile<Spec>> finish(config::Document& doc, Spec spec, const char* kind);
+  template <typename Spec>
+  void use(const ReadFile<Spec>& read);
   bool read_machine(config::Reader& root, const std::vector<Override>& overrides);
+  const ReadFile<kernel::KernelSpec>* open_kernel(config::Reader& in, const std::string& name,
+                                                  const std::vector<Override>& settings);
   void read_kernel(config::Reader& root, bool has_machine);
   void read_workload(config::Reader& root, bool has_machine);
   void check_idle_states(config::Reader& in);
 
   const ConfigPaths& paths_;
+  FileCache& cache_;
   config::Findings& findings_;
   Variant& variant_;
   std::vector<UsedFile> files_;
