@@ -301,10 +301,13 @@ Outcome run_random(std::uint64_t seed, bool iterate) {
   return outcome;
 }
 
-TEST(SkippedRounds, AreExact) {
+class SkippedRounds : public ::testing::TestWithParam<std::uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Seeds, SkippedRounds, ::testing::Values(0, 10000, 20000, 30000));
+
+TEST_P(SkippedRounds, AreExact) {
   std::uint64_t fewer_events = 0;
   std::uint64_t interrupts = 0;
-  for (std::uint64_t seed = 0; seed < 40000; ++seed) {
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + 10000; ++seed) {
     const Outcome skipped = run_random(seed, false);
     const Outcome iterated = run_random(seed, true);
     fewer_events += skipped.events < iterated.events ? 1 : 0;
@@ -329,8 +332,8 @@ TEST(SkippedRounds, AreExact) {
     ASSERT_EQ(skipped.stories, iterated.stories) << "seed " << seed;
   }
   // The programs do what they are for.
-  EXPECT_GT(fewer_events, 20000u);
-  EXPECT_GT(interrupts, 40000u);
+  EXPECT_GT(fewer_events, 5000u);
+  EXPECT_GT(interrupts, 10000u);
 }
 
 }  // namespace
