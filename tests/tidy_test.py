@@ -42,7 +42,6 @@ MAX_FUNCTION_LINES = 60
 # limit has to go.
 LONG_FILES = {
     "include/idlesim/hw/cpu.h": 532,
-    "src/kernel/sched.cc": 441,
     "tests/hw/cpu_test.cc": 457,
 }
 LONG_FUNCTIONS: dict[str, int] = {}  # "file: function"

@@ -31,13 +31,25 @@ Co<> balance_domain(Cpu& cpu, SchedDomain& domain, bool root_domain) {
   SchedDomain& sd = domain;
   co_await exec(cpu, Path::newidle_balance_per_domain);
   const bool overloaded = co_await update_sd_lb_stats(cpu, sd);
-  if (root_domain && !overloaded) co_await write_once(cpu, kernel.rd_overloaded, 0);
+  if (!root_domain) co_return;
+  const std::uint64_t status = overloaded ? 1 : 0;
+  if (co_await read_once(cpu, kernel.rd_overloaded) != status)
+    co_await write_once(cpu, kernel.rd_overloaded, status);
+}
+
+// Linux: kernel/sched/fair.c, nohz_newidle_balance(): looks whether anybody's blocked load is old.
+// Not modelled: the walk that NOHZ_NEWILB_KICK would start in the next do_idle().
+Co<> nohz_newidle_balance(Cpu& cpu) {
+  PerCpu& rq = this_cpu(cpu);
+  const Time sysctl_sched_migration_cost = Time::us(500);
+  if (rq.avg_idle < sysctl_sched_migration_cost) co_return;
+  co_await read_once(cpu, rq.kernel->nohz_has_blocked);
 }
 
 }  // namespace
 
 // Linux: kernel/sched/fair.c, sched_balance_newidle(); newidle_balance() before 6.12.
-// Not modelled: nohz_newidle_balance() beyond its tests, decay of the domains' costs, NI_RANDOM.
+// Not modelled: decay of the domains' costs, NI_RANDOM.
 Co<int> sched_balance_newidle(Cpu& cpu) {
   PerCpu& rq = this_cpu(cpu);
   Kernel& kernel = *rq.kernel;
@@ -47,11 +59,12 @@ Co<int> sched_balance_newidle(Cpu& cpu) {
   const bool overloaded = co_await read_once(cpu, kernel.rd_overloaded) != 0;
   if (!overloaded || rq.domains.empty() || rq.avg_idle < rq.domains[0].max_newidle_lb_cost) {
     co_await exec(cpu, Path::newidle_balance_early_exit);
+    co_await nohz_newidle_balance(cpu);
     co_return walked;
   }
 
   co_await exec(cpu, Path::newidle_balance_walk_head);
-  co_await smp_store_release(cpu, rq.rq_lock, 0);
+  co_await spin_unlock(cpu, rq.rq_lock);
   Time curr_cost;
   for (SchedDomain& sd : rq.domains) {
     if (rq.avg_idle < curr_cost + sd.max_newidle_lb_cost) break;
@@ -65,6 +78,7 @@ Co<int> sched_balance_newidle(Cpu& cpu) {
   }
   co_await spin_lock(cpu, rq.rq_lock);
   co_await exec(cpu, Path::newidle_balance_walk_tail);
+  if (rq.runnable.empty()) co_await nohz_newidle_balance(cpu);
   co_return walked;
 }
 

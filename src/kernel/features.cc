@@ -16,6 +16,8 @@ namespace {
 
 void wake_queue_rqlist(KernelOps& ops) {
   ops.call_function_single_prep_ipi = never_elide;
+  ops.current_clr_notify_ipi = no_polling;
+  ops.ttwu_queue_cond = ttwu_queue_cond_rqlist;
   ops.ttwu_queue_remote = ttwu_queue_rqlist;
   ops.scheduler_ipi = scheduler_ipi_rqlist;
   ops.drain_queue = drain_rqlist;
@@ -23,6 +25,8 @@ void wake_queue_rqlist(KernelOps& ops) {
 
 void wake_queue_csq_always_ipi(KernelOps& ops) {
   ops.call_function_single_prep_ipi = never_elide;
+  ops.current_clr_notify_ipi = no_polling;
+  ops.ttwu_queue_cond = ttwu_queue_cond_csq;
   ops.ttwu_queue_remote = ttwu_queue_csq;
   ops.scheduler_ipi = scheduler_ipi_fold;
   ops.drain_queue = flush_smp_call_function_queue;
@@ -30,13 +34,13 @@ void wake_queue_csq_always_ipi(KernelOps& ops) {
 
 void wake_queue_csq(KernelOps& ops) {
   wake_queue_csq_always_ipi(ops);
-  ops.call_function_single_prep_ipi = set_nr_if_polling_target;
+  ops.call_function_single_prep_ipi = set_nr_if_polling;
 }
 
 void wake_queue_csq_notify(KernelOps& ops) {
   wake_queue_csq_always_ipi(ops);
   ops.call_function_single_prep_ipi = notify_ipi_if_polling;
-  ops.drain_queue = clear_notify_and_flush;
+  ops.current_clr_notify_ipi = current_clr_notify_ipi;
   ops.idle_exit_flags = TIF_NEED_RESCHED | TIF_NOTIFY_IPI;
 }
 
@@ -74,10 +78,16 @@ constexpr FeatureValue kScheduleIdle[] = {
 // --- polling
 // --------------------------------------------------------------------------------------
 
+// Comes after wake_queue: without the flag nobody asks for it, and TIF_NOTIFY_IPI does not exist.
 constexpr FeatureValue kPolling[] = {
     {"none", "no TIF_POLLING_NRFLAG (arm64 up to 6.12): every wake-up is an IPI",
      [](KernelOps& ops) {
        ops.can_poll = false;
+       ops.idle_exit_flags = TIF_NEED_RESCHED;
+       ops.call_function_single_prep_ipi = never_elide;
+       ops.set_nr_if_polling = never_elide;
+       ops.set_nr_and_not_polling = set_nr_without_polling;
+       ops.current_clr_notify_ipi = no_polling;
        ops.current_set_polling = no_polling;
        ops.current_clr_polling = no_polling;
        ops.current_set_polling_and_test = no_polling_test;
@@ -86,6 +96,8 @@ constexpr FeatureValue kPolling[] = {
     {"tif_polling", "idle tasks say in TIF_POLLING_NRFLAG that they look at their flag word",
      [](KernelOps& ops) {
        ops.can_poll = true;
+       ops.set_nr_if_polling = set_nr_if_polling;
+       ops.set_nr_and_not_polling = set_nr_and_not_polling;
        ops.current_set_polling = current_set_polling;
        ops.current_clr_polling = current_clr_polling;
        ops.current_set_polling_and_test = current_set_polling_and_test;

@@ -21,6 +21,7 @@ Co<> cpu_startup_entry(Cpu& cpu) {
 Co<> do_idle(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   const KernelOps& ops = ops_of(cpu);
+  bool got_tick = false;
   self.context = trace::Context::kIdle;
 
   co_await exec(cpu, Path::do_idle_head);
@@ -28,8 +29,9 @@ Co<> do_idle(Cpu& cpu) {
   co_await tick_nohz_idle_enter(cpu);
 
   while (!co_await idle_exit_pending(cpu)) {
-    co_await ops.idle_call(cpu);
-    tick_nohz_idle_got_tick(cpu);
+    cpu.local_irq_disable();
+    co_await ops.idle_call(cpu, got_tick);
+    got_tick = tick_nohz_idle_got_tick(cpu);
     co_await exec(cpu, Path::do_idle_loop_tail);
   }
 
@@ -38,55 +40,10 @@ Co<> do_idle(Cpu& cpu) {
   co_await ops.current_clr_polling(cpu);
   co_await exec(cpu, Path::clear_polling);
   co_await smp_mb__after_atomic(cpu);
+  co_await ops.current_clr_notify_ipi(cpu);
   co_await ops.drain_queue(cpu);
   co_await ops.idle_schedule(cpu);
   self.context = trace::Context::kIdle;
-}
-
-// Linux: include/linux/sched.h, need_resched(); with the 2024 series need_resched_or_ipi().
-Co<bool> idle_exit_pending(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
-}
-
-// --- TIF_POLLING_NRFLAG
-// ---------------------------------------------------------------------------
-
-// Linux: include/linux/sched/idle.h, __current_set_polling().
-Co<> current_set_polling(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_await set_bits(cpu, flags, TIF_POLLING_NRFLAG);
-}
-
-// Linux: include/linux/sched/idle.h, __current_clr_polling().
-Co<> current_clr_polling(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_await clear_bits(cpu, flags, TIF_POLLING_NRFLAG);
-}
-
-// Linux: include/linux/sched/idle.h, current_set_polling_and_test().
-Co<bool> current_set_polling_and_test(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_await set_bits(cpu, flags, TIF_POLLING_NRFLAG);
-  co_await smp_mb__after_atomic(cpu);
-  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
-}
-
-// Linux: include/linux/sched/idle.h, current_clr_polling_and_test().
-Co<bool> current_clr_polling_and_test(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_await clear_bits(cpu, flags, TIF_POLLING_NRFLAG);
-  co_await smp_mb__after_atomic(cpu);
-  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
-}
-
-// Linux: include/linux/sched/idle.h, __current_set_polling() without TIF_POLLING_NRFLAG.
-Co<> no_polling(Cpu&) { co_return; }
-
-// Linux: include/linux/sched/idle.h, current_clr_polling_and_test() without TIF_POLLING_NRFLAG.
-Co<bool> no_polling_test(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
 }
 
 // Linux: include/linux/context_tracking.h, ct_cpuidle_enter(), ct_cpuidle_exit().
@@ -103,11 +60,10 @@ Cpu::Exec ct_cpuidle_exit(Cpu& cpu, SourceLocation where = SourceLocation::curre
 // ------------------------------------------------------------------------------
 
 // Linux: kernel/sched/idle.c, cpu_idle_poll().
-Co<> cpu_idle_poll(Cpu& cpu) {
+Co<> cpu_idle_poll(Cpu& cpu, bool) {
   Word& flags = this_cpu(cpu).idle.flags;
   const Kernel& kernel = kernel_of(cpu);
   co_await exec(cpu, Path::do_idle_loop_head_poll);
-  cpu.local_irq_disable();
   co_await tick_nohz_idle_restart_tick(cpu);
   co_await exec(cpu, Path::cpu_idle_poll_enter);
   co_await ct_cpuidle_enter(cpu);
@@ -165,15 +121,16 @@ Co<> enter_state(Cpu& cpu, const hw::IdleStateSpec& state) {
 }  // namespace
 
 // Linux: drivers/cpuidle/cpuidle.c, cpuidle_enter_state(); kernel/sched/idle.c, call_cpuidle().
+// The entered state, or -1 (-EBUSY) if there was a reason to stay awake.
 // Not modelled: the broadcast timer, leave_mm(), coupled states, usage counters beyond residency.
-Co<> call_cpuidle(Cpu& cpu, int index) {
+Co<int> call_cpuidle(Cpu& cpu, int index) {
   PerCpu& self = this_cpu(cpu);
   CpuidleDevice& dev = self.cpuidle;
   co_await exec(cpu, Path::call_cpuidle);
   if (co_await ops_of(cpu).current_clr_polling_and_test(cpu)) {
     dev.last_residency = {};
     co_await cpu.local_irq_enable();
-    co_return;
+    co_return -1;
   }
   co_await exec(cpu, Path::cpuidle_enter_state_head);
   const Time time_start = cpu.now();
@@ -185,19 +142,18 @@ Co<> call_cpuidle(Cpu& cpu, int index) {
     co_await enter_state(cpu, *dev.states[static_cast<std::size_t>(index)]);
   self.kernel->tracer().emit(trace::IdleExit{cpu.now(), cpu.id, static_cast<std::int16_t>(index)});
   co_await ct_cpuidle_exit(cpu);
-  co_await exec(cpu, Path::cpuidle_enter_state_tail);
   dev.last_residency = cpu.now() - time_start;
-  dev.last_state_idx = index;
+  co_await exec(cpu, Path::cpuidle_enter_state_tail);
   co_await cpu.local_irq_enable();
+  co_return index;
 }
 
 // Linux: kernel/sched/idle.c, cpuidle_idle_call().
 // Not modelled: suspend-to-idle, forced latency limits.
-Co<> cpuidle_idle_call(Cpu& cpu) {
+Co<> cpuidle_idle_call(Cpu& cpu, bool got_tick) {
   PerCpu& self = this_cpu(cpu);
   const KernelOps& ops = ops_of(cpu);
   co_await exec(cpu, Path::do_idle_loop_head);
-  cpu.local_irq_disable();
   if (co_await idle_exit_pending(cpu)) {
     co_await cpu.local_irq_enable();
     co_return;
@@ -205,7 +161,7 @@ Co<> cpuidle_idle_call(Cpu& cpu) {
 
   if (ops.governor_select == nullptr) {
     co_await exec(cpu, Path::cpuidle_idle_call_head);
-    if (ops.stop_tick_without_governor(self.tick))
+    if (ops.stop_tick_without_governor(self.tick, got_tick))
       co_await tick_nohz_idle_stop_tick(cpu);
     else
       co_await tick_nohz_idle_retain_tick(cpu);
@@ -218,8 +174,8 @@ Co<> cpuidle_idle_call(Cpu& cpu) {
       co_await tick_nohz_idle_stop_tick(cpu);
     else
       co_await tick_nohz_idle_retain_tick(cpu);
-    co_await call_cpuidle(cpu, choice.index);
-    ops.governor_reflect(self, choice.index);
+    const int entered = co_await call_cpuidle(cpu, choice.index);
+    if (entered >= 0) ops.governor_reflect(self, entered);
     co_await exec(cpu, Path::menu_reflect);
   }
 
@@ -254,7 +210,7 @@ Co<int> poll_idle(Cpu& cpu, int index) {
   }
   cpu.local_irq_disable();
 
-  co_await ops_of(cpu).current_clr_polling(cpu);
+  co_await current_clr_polling_and_fold(cpu);
   co_await exec(cpu, Path::poll_idle_tail);
   co_return index;
 }
@@ -267,8 +223,8 @@ Co<> default_idle_hlt(Cpu& cpu) {
   const hw::MachineSpec& spec = cpu.machine().spec();
   co_await exec(cpu, Path::arch_cpu_idle_hlt);
   co_await cpu.halt(hw::HaltKind::kHlt, {Time{}, spec.hlt_exit});
-  co_await exec(cpu, Path::arch_cpu_idle_hlt_tail);
   cpu.local_irq_disable();
+  co_await exec(cpu, Path::arch_cpu_idle_hlt_tail);
 }
 
 namespace {
@@ -294,24 +250,33 @@ Co<> monitor_and_mwait(Cpu& cpu, hw::HaltKind kind, const hw::HaltTiming& timing
   co_await cpu.halt(kind, cost);
 }
 
-// Linux: arch/x86/kernel/process.c, mwait_idle(): the flag is set by the caller's caller here.
-Co<> mwait_idle_with(Cpu& cpu, hw::HaltKind kind) {
+}  // namespace
+
+// Linux: arch/x86/kernel/process.c, mwait_idle().
+// Not modelled: VERW, CLFLUSH errata.
+Co<> mwait_idle(Cpu& cpu) {
   const KernelOps& ops = ops_of(cpu);
+  if (co_await idle_exit_pending(cpu)) co_return;
   co_await exec(cpu, Path::arch_cpu_idle_mwait_head);
   if (!co_await ops.current_set_polling_and_test(cpu))
-    co_await monitor_and_mwait(cpu, kind, shallowest_state(cpu).timing, Path::arch_cpu_idle_mwait);
+    co_await monitor_and_mwait(cpu, hw::HaltKind::kMwait, shallowest_state(cpu).timing,
+                               Path::arch_cpu_idle_mwait);
   cpu.local_irq_disable();
   co_await ops.current_clr_polling(cpu);
   co_await exec(cpu, Path::mwait_idle_tail);
 }
 
-}  // namespace
-
-// Linux: arch/x86/kernel/process.c, mwait_idle().
-Co<> mwait_idle(Cpu& cpu) { return mwait_idle_with(cpu, hw::HaltKind::kMwait); }
-
 // Linux: arch/x86/include/asm/mwait.h, mwait_idle_with_hints() as the idle routine.
-Co<> mwait_idle_break(Cpu& cpu) { return mwait_idle_with(cpu, hw::HaltKind::kMwaitBreak); }
+Co<> mwait_idle_break(Cpu& cpu) {
+  const KernelOps& ops = ops_of(cpu);
+  if (co_await idle_exit_pending(cpu)) co_return;
+  co_await exec(cpu, Path::arch_cpu_idle_mwait_head);
+  if (!co_await ops.current_set_polling_and_test(cpu))
+    co_await monitor_and_mwait(cpu, hw::HaltKind::kMwaitBreak, shallowest_state(cpu).timing,
+                               Path::arch_cpu_idle_mwait);
+  co_await current_clr_polling_and_fold(cpu);
+  co_await exec(cpu, Path::mwait_idle_tail);
+}
 
 namespace {
 
@@ -321,11 +286,12 @@ Co<> mwait_idle_with_hints(Cpu& cpu, const hw::IdleStateSpec& state, hw::HaltKin
   const KernelOps& ops = ops_of(cpu);
   const hw::HaltTiming timing = state.timing;
   co_await exec(cpu, Path::acpi_idle_mwait_extra);
+  if (co_await idle_exit_pending(cpu)) co_return;
   co_await exec(cpu, Path::intel_idle_head);
   if (!co_await ops.current_set_polling_and_test(cpu))
     co_await monitor_and_mwait(cpu, kind, timing, Path::intel_idle_mwait);
   cpu.local_irq_disable();
-  co_await ops.current_clr_polling(cpu);
+  co_await current_clr_polling_and_fold(cpu);
   co_await exec(cpu, Path::intel_idle_tail);
 }
 
@@ -346,7 +312,7 @@ Co<> enter_state_mwait_irq(Cpu& cpu, const hw::IdleStateSpec& state) {
 // Linux: drivers/acpi/processor_idle.c, acpi_safe_halt().
 Co<> enter_state_hlt(Cpu& cpu, const hw::IdleStateSpec& state) {
   const hw::HaltTiming timing = state.timing;
-  if (!co_await idle_exit_pending(cpu)) {
+  if (!co_await need_resched(cpu)) {
     co_await exec(cpu, Path::acpi_idle_hlt);
     co_await cpu.halt(hw::HaltKind::kHlt, timing);
     cpu.local_irq_disable();

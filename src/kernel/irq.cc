@@ -10,6 +10,8 @@ namespace {
 
 bool is_idle(const PerCpu& self) { return self.curr == &self.idle; }
 
+}  // namespace
+
 // Linux: kernel/softirq.c, irq_enter_rcu(); kernel/time/tick-sched.c, tick_irq_enter().
 Co<> irq_enter(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
@@ -20,7 +22,7 @@ Co<> irq_enter(Cpu& cpu) {
   co_await exec(cpu, self.rcu_idle ? Path::irq_entry : Path::irq_entry_rcu_watching);
   if (self.tick.stopped) {
     co_await exec(cpu, Path::irq_entry_tick_stopped);
-    co_await read_once(cpu, self.kernel->jiffies);
+    co_await tick_do_update_jiffies64(cpu);
   }
   self.tick.idle_active = false;
 }
@@ -36,8 +38,10 @@ Co<> irq_exit(Cpu& cpu) {
   co_await exec(cpu, self.rcu_idle ? Path::irq_exit : Path::irq_exit_rcu_watching);
   if ((co_await read_once(cpu, self.idle.flags) & TIF_NEED_RESCHED) != 0) co_return;
   co_await exec(cpu, Path::irq_exit_stay_idle);
-  self.tick.idle_active = true;
+  tick_nohz_start_idle(cpu);
 }
+
+namespace {
 
 Co<> handle_call_function(Cpu& cpu) {
   const hw::InterruptSpec& spec = cpu.machine().spec().interrupt;

@@ -53,7 +53,10 @@ Kernel::Kernel(hw::Machine& machine, const KernelSpec& spec, const KernelConfig&
   nohz_nr_cpus = Word(nohz, 0);
   nohz_has_blocked = Word(nohz, 0);
   nohz_cpus_mask = global("NOHZMASK");
-  jiffies = global("TICK");
+  hw::Line& tick = machine.new_line(machine.line_name("TICK"), 0);
+  jiffies = Word(tick, 0);
+  jiffies_lock = Word(tick, 0);
+  tick_do_timer_cpu = Word(tick, kNoTimerCpu);
   const hw::Topology& topology = machine.topology();
   for (int llc = 0; llc < topology.nr_clusters(); ++llc) {
     const hw::NodeId node = topology.node_of_core(llc * topology.spec().cores_per_cluster);
@@ -70,7 +73,6 @@ Kernel::Kernel(hw::Machine& machine, const KernelSpec& spec, const KernelConfig&
     lay_out(pcpu);
     build_domains(pcpu);
   }
-  first_.resize(static_cast<std::size_t>(nr_cpus()));
 }
 
 void Kernel::init_task(Task& task, hw::Line& line) {
@@ -103,6 +105,7 @@ void Kernel::lay_out(PerCpu& pcpu) {
   pcpu.csd_stack.llist = Word(stack, 0);
   pcpu.csd_stack.flags = Word(stack, 0);
   pcpu.stack_local = Word(ops.csd_with_stack ? stack : line("STACK"), 0);
+  pcpu.stack = Word(line("STACK"), 0);
 
   hw::Line& rq = line("RQ");
   pcpu.rq_lock = Word(rq, 0);
@@ -150,18 +153,17 @@ Task& Kernel::new_task(std::string comm, CpuId cpu, Co<> (*entry)(Cpu&, Task&), 
   return task;
 }
 
-void Kernel::first_task(Task& task) { first_[static_cast<std::size_t>(task.cpu)] = &task; }
-
 void Kernel::boot() {
+  // A CPU with tasks begins in its idle task too, finds one runnable and switches to it.
+  for (Task* task : first_) {
+    PerCpu& pcpu = per_cpu(task->cpu);
+    task->on_rq = true;
+    pcpu.runnable.push_back(task);
+    pcpu.nr_running.poke(pcpu.nr_running.peek() + 1);
+    pcpu.idle.flags.poke(TIF_NEED_RESCHED);
+  }
   for (PerCpu& pcpu : per_cpu_) {
     tick_setup(*pcpu.cpu);
-    // A CPU with a task begins in its idle task too, finds it runnable and switches to it.
-    if (Task* task = first_[static_cast<std::size_t>(pcpu.id)]; task != nullptr) {
-      task->on_rq = true;
-      pcpu.runnable.push_back(task);
-      pcpu.nr_running.poke(1);
-      pcpu.idle.flags.poke(TIF_NEED_RESCHED);
-    }
     pcpu.cpu->boot(Time{}, start_idle_task, &pcpu);
   }
   start_background();

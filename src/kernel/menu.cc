@@ -12,11 +12,11 @@ namespace {
 // Linux: drivers/cpuidle/governors/menu.c.
 constexpr std::int64_t RESOLUTION = 1024;
 constexpr std::int64_t DECAY = 8;
-constexpr std::int64_t MAX_INTERESTING_US = 50000;
+constexpr std::int64_t MAX_INTERESTING_NS = 50'000'000;
 constexpr std::int64_t RESIDENCY_THRESHOLD_NS = 15000;
 constexpr std::uint32_t kInfinite = ~std::uint32_t{0};
-constexpr std::int64_t kForever = std::int64_t{1} << 62;
-constexpr std::int64_t kTickWakeupNs = 45'000'000;
+constexpr std::uint32_t kIntMax = kInfinite >> 1;
+constexpr std::int64_t kForever = std::int64_t{1} << 62;  // KTIME_MAX
 
 std::int64_t residency_ns(const CpuidleDevice& dev, int index) {
   return is_polling(dev, index)
@@ -39,7 +39,7 @@ unsigned which_bucket(std::int64_t duration_ns) {
 
 // Linux: menu.c, get_typical_interval(). Microseconds; kInfinite if there is no pattern.
 std::uint32_t get_typical_interval(const MenuDevice& data) {
-  std::uint64_t threshold = kInfinite - 1;
+  std::uint64_t threshold = kIntMax;
   for (;;) {
     std::uint64_t sum = 0;
     std::uint64_t max = 0;
@@ -50,7 +50,7 @@ std::uint32_t get_typical_interval(const MenuDevice& data) {
       ++divisor;
       max = std::max<std::uint64_t>(max, value);
     }
-    if (divisor == 0) return kInfinite;
+    if (max == 0) return kInfinite;
     const std::uint64_t average = sum / divisor;
     std::uint64_t variance = 0;
     for (const std::uint32_t value : data.intervals) {
@@ -61,18 +61,24 @@ std::uint32_t get_typical_interval(const MenuDevice& data) {
     variance /= divisor;
     if (variance <= 400 || (divisor * 4 >= 8 * 3 && average * average > variance * 36))
       return static_cast<std::uint32_t>(average);
-    if (divisor * 4 <= 8 * 3 || max == 0) return kInfinite;
+    if (divisor * 4 <= 8 * 3) return kInfinite;
     threshold = max - 1;
   }
 }
 
+// Linux: menu.c, menu_update_intervals().
+void menu_update_intervals(MenuDevice& data, std::uint32_t interval_us) {
+  data.intervals[static_cast<std::size_t>(data.interval_ptr)] = interval_us;
+  data.interval_ptr = (data.interval_ptr + 1) % 8;
+}
+
 // Linux: menu.c, menu_update(): what the last idle period teaches, at the next selection.
-void menu_update(CpuidleDevice& dev) {
+void menu_update(CpuidleDevice& dev, std::int64_t tick_ns) {
   MenuDevice& data = dev.menu;
   const int last = dev.last_state_idx;
   std::int64_t measured = 0;
-  if (data.tick_wakeup && data.next_timer_ns > kTickWakeupNs / 10) {
-    measured = kTickWakeupNs;
+  if (data.tick_wakeup && data.next_timer_ns > tick_ns) {
+    measured = 9 * MAX_INTERESTING_NS / 10;
   } else if (is_polling(dev, last) && dev.poll_time_limit) {
     measured = data.next_timer_ns;
   } else {
@@ -84,15 +90,22 @@ void menu_update(CpuidleDevice& dev) {
 
   std::uint32_t& factor = data.correction_factor[data.bucket];
   std::int64_t updated = factor - factor / DECAY;
-  if (data.next_timer_ns > 0 && measured < MAX_INTERESTING_US * 1000)
+  if (data.next_timer_ns > 0 && measured < MAX_INTERESTING_NS)
     updated += RESOLUTION * measured / data.next_timer_ns;
   else
     updated += RESOLUTION;
   factor = static_cast<std::uint32_t>(std::max<std::int64_t>(updated, 1));
 
-  data.intervals[static_cast<std::size_t>(data.interval_ptr)] =
-      static_cast<std::uint32_t>(std::min<std::int64_t>(measured / 1000, kInfinite));
-  data.interval_ptr = (data.interval_ptr + 1) % 8;
+  menu_update_intervals(
+      data, static_cast<std::uint32_t>(std::min<std::int64_t>(measured / 1000, kInfinite)));
+}
+
+// The timer's distance times the correction factor of its bucket, to the nearest microsecond.
+std::int64_t corrected_ns(const MenuDevice& data) {
+  constexpr std::int64_t scale = RESOLUTION * DECAY * 1000;
+  constexpr std::int64_t most = std::int64_t{1} << 49;  // six days: what does not overflow
+  const std::int64_t factor = data.correction_factor[data.bucket];
+  return (scale / 2 + std::min(data.next_timer_ns, most) * factor) / scale * 1000;
 }
 
 // Linux: menu.c, the scan of menu_select().
@@ -106,15 +119,20 @@ GovernorChoice choose(const CpuidleDevice& dev, std::int64_t predicted_ns, std::
       // Rather a shallow state than polling.
       if (is_polling(dev, choice.index) && residency_ns(dev, i) < RESIDENCY_THRESHOLD_NS &&
           residency_ns(dev, i) <= next_timer && exit_latency_ns(dev, i) <= predicted_ns) {
+        predicted_ns = residency_ns(dev, i);
         choice.index = i;
         break;
       }
       if (predicted_ns < tick_ns) break;
       if (!tick_stopped) {
+        // Shallow: keep the tick and choose again when it comes.
         predicted_ns = residency_ns(dev, choice.index);
         break;
       }
-      break;
+      // Rather not stay long in a shallow state.
+      if (residency_ns(dev, choice.index) < tick_ns && residency_ns(dev, i) <= delta_tick)
+        choice.index = i;
+      return choice;
     }
     choice.index = i;
   }
@@ -135,29 +153,27 @@ Co<GovernorChoice> menu_select(Cpu& cpu) {
   CpuidleDevice& dev = self.cpuidle;
   MenuDevice& data = dev.menu;
   co_await exec(cpu, Path::menu_select);
-  if (data.needs_update) {
-    menu_update(dev);
-    data.needs_update = false;
-  }
-  if (dev.states.size() == 1) co_return GovernorChoice{0, !is_polling(dev, 0)};
-
   const std::int64_t tick_ns = self.kernel->tick_period().count_ns();
-  const std::uint32_t typical_us = get_typical_interval(data);
-  std::int64_t predicted_ns = typical_us == kInfinite ? kForever : std::int64_t{typical_us} * 1000;
+  // One state: nothing to choose, the governor is not asked (late 6.12.y).
+  if (dev.states.size() == 1) co_return GovernorChoice{0, !is_polling(dev, 0)};
+  if (data.needs_update) {
+    menu_update(dev, tick_ns);
+    data.needs_update = false;
+  } else if (dev.last_residency == Time{}) {
+    menu_update_intervals(data, kInfinite);  // the state was refused
+  }
+
+  std::int64_t predicted_ns = std::int64_t{get_typical_interval(data)} * 1000;
   std::int64_t delta_tick = tick_ns / 2;
   if (predicted_ns > RESIDENCY_THRESHOLD_NS || self.tick.stopped) {
     co_await exec(cpu, Path::menu_select_timer_query);
     const SleepLength length = co_await tick_nohz_get_sleep_length(cpu);
-    const std::int64_t sleep =
-        length.next_timer == Time::never() ? kForever : length.next_timer.count_ns();
-    if (length.next_tick != Time::never()) delta_tick = length.next_tick.count_ns();
-    data.next_timer_ns = sleep;
-    data.bucket = which_bucket(sleep);
-    const std::int64_t scale = RESOLUTION * DECAY;
-    const std::int64_t factor = data.correction_factor[data.bucket];
-    const std::int64_t timer_ns = sleep / scale * factor;
-    predicted_ns = std::min(predicted_ns, timer_ns);
-    if (self.tick.stopped && predicted_ns < tick_ns) predicted_ns = sleep;
+    const auto ns = [](Time time) { return time == Time::never() ? kForever : time.count_ns(); };
+    data.next_timer_ns = ns(length.next_timer);
+    delta_tick = ns(length.delta_next);
+    data.bucket = which_bucket(data.next_timer_ns);
+    predicted_ns = std::min(predicted_ns, corrected_ns(data));
+    if (self.tick.stopped && predicted_ns < tick_ns) predicted_ns = data.next_timer_ns;
   } else {
     data.next_timer_ns = kForever;
     data.bucket = which_bucket(kForever);
@@ -172,7 +188,7 @@ void menu_reflect(PerCpu& pcpu, int index) {
   CpuidleDevice& dev = pcpu.cpuidle;
   dev.last_state_idx = index;
   dev.menu.needs_update = true;
-  dev.menu.tick_wakeup = pcpu.tick.got_tick;
+  dev.menu.tick_wakeup = tick_nohz_idle_got_tick(*pcpu.cpu);
 }
 
 // Linux: no counterpart; the state that the scenario names, if the table is that deep. Deep states

@@ -12,9 +12,6 @@ namespace {
 std::uint64_t address_of(const CallSingleData& csd) {
   return reinterpret_cast<std::uintptr_t>(&csd);
 }
-CallSingleData& entry_at(std::uint64_t address) {
-  return *reinterpret_cast<CallSingleData*>(static_cast<std::uintptr_t>(address));
-}
 
 // The relax loop of a waiting caller. arm64 waits in WFE there; the loop stands for it.
 hw::SpinLoop csd_wait_loop(Cpu& cpu) {
@@ -92,7 +89,7 @@ Co<bool> llist_add(Cpu& cpu, CallSingleData& entry, Word& head) {
 // -----------------------------------------------------------------------------------
 
 // Linux: kernel/sched/core.c, set_nr_if_polling() and call_function_single_prep_ipi().
-Co<bool> set_nr_if_polling_target(Cpu& cpu, CpuId target) {
+Co<bool> set_nr_if_polling(Cpu& cpu, CpuId target) {
   PerCpu& remote = kernel_of(cpu).per_cpu(target);
   Word& flags = remote.idle.flags;
   co_await read_once(cpu, remote.rq_curr);  // rq->idle is on the line of rq->curr
@@ -121,7 +118,8 @@ Co<bool> notify_ipi_if_polling(Cpu& cpu, CpuId target) {
   }
 }
 
-// Linux: kernel/smp.c, send_call_function_single_ipi() with b2a02fc43a1f reverted, or before v5.8.
+// Linux: kernel/smp.c, send_call_function_single_ipi() with b2a02fc43a1f reverted, or before v5.8;
+// kernel/sched/core.c, set_nr_if_polling() without TIF_POLLING_NRFLAG.
 Co<bool> never_elide(Cpu&, CpuId) { co_return false; }
 
 // Linux: arch/x86/kernel/apic/x2apic_phys.c, x2apic_send_IPI(); drivers/irqchip/irq-gic-v3.c,
@@ -176,15 +174,19 @@ Co<> smp_call_single_queue(Cpu& cpu, CpuId target, CallSingleData& csd) {
 
 namespace {
 
-// A call to this CPU itself: unlock, then the function with interrupts off.
-Co<> call_on_self(Cpu& cpu, CallSingleData& csd) {
+// Linux: kernel/smp.c, generic_exec_single(). A call to this CPU itself: unlock, then the function
+// with interrupts off.
+Co<> generic_exec_single(Cpu& cpu, CpuId target, CallSingleData& csd) {
   CallSingleData& entry = csd;
+  if (target != cpu.id) {
+    co_await smp_call_single_queue(cpu, target, entry);
+    co_return;
+  }
   entry.queued = entry.signalled = cpu.now();
   co_await csd_unlock(cpu, entry);
   cpu.local_irq_disable();
   co_await csd_do_func(cpu, entry);
   co_await cpu.local_irq_enable();
-  call_done(cpu, entry, cpu.id);
 }
 
 }  // namespace
@@ -205,12 +207,7 @@ Co<> smp_call_function_single(Cpu& cpu, CpuId target, SmpCallFunc func, void* in
     co_await csd_lock(cpu, csd);
   stamp(csd, cpu, wait ? CsdType::kSync : CsdType::kAsync, func, info, issued);
 
-  if (target == cpu.id) {
-    co_await call_on_self(cpu, csd);
-    --self.preempt_count;
-    co_return;
-  }
-  co_await smp_call_single_queue(cpu, target, csd);
+  co_await generic_exec_single(cpu, target, csd);
   if (wait) co_await csd_lock_wait(cpu, csd);
 
   co_await exec(cpu, Path::smp_call_function_single_tail);
@@ -323,29 +320,34 @@ Co<> flush_smp_call_function_queue_irq(Cpu& cpu) {
   CHECK(!cpu.irqs_enabled(), "the queue is flushed with interrupts off");
   co_await exec(cpu, Path::flush_queue_head);
   co_await take_queue(cpu, self.call_single_queue);
-  const std::vector<CallSingleData*>& entries = self.flushed;
+  std::vector<CallSingleData*>& entries = self.flushed;
 
-  // Waiting callers first.
-  for (CallSingleData* csd : entries) {
-    if (csd->type != CsdType::kSync) continue;
+  // Waiting callers first. An entry is its caller's again, to be queued with another type, as soon
+  // as it is unlocked: it leaves the list before.
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    CallSingleData& csd = *entries[i];
+    if (csd.type != CsdType::kSync) {
+      entries[left++] = &csd;
+      continue;
+    }
     co_await exec(cpu, Path::flush_queue_sync_entry);
-    co_await csd_do_func(cpu, *csd);
-    co_await csd_unlock(cpu, *csd);
+    co_await csd_do_func(cpu, csd);
+    co_await csd_unlock(cpu, csd);
   }
-  for (CallSingleData* csd : entries) {
-    if (csd->type != CsdType::kAsync) continue;
-    co_await exec(cpu, Path::flush_queue_async_entry);
-    // The caller may use it again as soon as it is unlocked.
-    CallSingleData copy = *csd;
-    co_await csd_unlock(cpu, *csd);
-    co_await csd_do_func(cpu, copy);
-  }
+  entries.resize(left);
   std::vector<Task*>& wakeups = self.wakeups;
   wakeups.clear();
   for (CallSingleData* csd : entries) {
-    if (csd->type != CsdType::kTtwu) continue;
-    co_await exec(cpu, Path::flush_queue_ttwu_entry);
-    wakeups.push_back(csd->task);
+    if (csd->type == CsdType::kTtwu) {
+      co_await exec(cpu, Path::flush_queue_ttwu_entry);
+      wakeups.push_back(csd->task);
+      continue;
+    }
+    co_await exec(cpu, Path::flush_queue_async_entry);
+    CallSingleData copy = *csd;
+    co_await csd_unlock(cpu, *csd);
+    co_await csd_do_func(cpu, copy);
   }
   if (!wakeups.empty()) co_await sched_ttwu_pending(cpu, wakeups.data(), wakeups.size());
   co_await exec(cpu, Path::flush_queue_tail);
@@ -364,13 +366,6 @@ Co<> flush_smp_call_function_queue(Cpu& cpu) {
   co_await flush_smp_call_function_queue_irq(cpu);
   co_await exec(cpu, Path::flush_smp_call_function_queue_tail);
   co_await cpu.local_irq_enable();
-}
-
-// Linux: RFC PATCH of 13 Jun 2024, current_clr_notify_ipi() before the flush in do_idle().
-Co<> clear_notify_and_flush(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_await clear_bits(cpu, flags, TIF_NOTIFY_IPI);
-  co_await flush_smp_call_function_queue(cpu);
 }
 
 }  // namespace idlesim::kernel

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "idlesim/base/check.h"
+#include "idlesim/kernel/idle.h"
 #include "idlesim/kernel/kernel.h"
 #include "idlesim/kernel/sched.h"
 
@@ -99,21 +100,28 @@ Co<> nohz_balance_enter_idle(Cpu& cpu) {
 Co<> tick_handler(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   Kernel& kernel = *self.kernel;
-  if (kernel.tick_do_timer_cpu == kNoCpu) kernel.tick_do_timer_cpu = cpu.id;
-  if (kernel.tick_do_timer_cpu == cpu.id) {
-    const std::uint64_t jiffies = co_await read_once(cpu, kernel.jiffies);
-    co_await write_once(cpu, kernel.jiffies, jiffies + 1);
-  }
-  if (is_idle(self)) {
-    self.tick.got_tick = true;
-    if (self.tick.stopped) co_return;
-  } else {
-    co_await nohz_balance_exit_idle(cpu);
-  }
+  const auto id = static_cast<std::uint64_t>(cpu.id);
+  const std::uint64_t tick_cpu = co_await read_once(cpu, kernel.tick_do_timer_cpu);
+  if (tick_cpu == kNoTimerCpu) co_await write_once(cpu, kernel.tick_do_timer_cpu, id);
+  if (tick_cpu == kNoTimerCpu || tick_cpu == id) co_await tick_do_update_jiffies64(cpu);
+  if (self.tick.inidle) self.tick.got_tick = true;
+  if (!is_idle(self)) co_await nohz_balance_exit_idle(cpu);
+  if (self.tick.stopped) co_return;
   enqueue(self.hrtimers, self.tick.timer, next_tick_after(kernel, cpu.now()));
 }
 
 }  // namespace
+
+// Linux: kernel/time/tick-sched.c, tick_do_update_jiffies64().
+Co<> tick_do_update_jiffies64(Cpu& cpu) {
+  Kernel& kernel = kernel_of(cpu);
+  const Time since = cpu.now() - kernel.tick_phase();
+  const auto due = static_cast<std::uint64_t>(std::max(since, Time{}) / kernel.tick_period());
+  if (co_await read_once(cpu, kernel.jiffies) >= due) co_return;
+  co_await spin_lock(cpu, kernel.jiffies_lock);
+  if (co_await read_once(cpu, kernel.jiffies) < due) co_await write_once(cpu, kernel.jiffies, due);
+  co_await spin_unlock(cpu, kernel.jiffies_lock);
+}
 
 // Linux: kernel/time/hrtimer.c, hrtimer_interrupt(), with interrupt entry and exit.
 Co<> hrtimer_interrupt(Cpu& cpu) {
@@ -134,15 +142,26 @@ Co<> hrtimer_interrupt(Cpu& cpu) {
     }
   }
   co_await reprogram(cpu);
-  if (is_idle(self) && (co_await read_once(cpu, self.idle.flags) & TIF_NEED_RESCHED) == 0)
-    self.tick.idle_active = true;
+  if (!is_idle(self)) co_return;
+  if (!co_await need_resched(cpu)) tick_nohz_start_idle(cpu);
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_start_idle().
+void tick_nohz_start_idle(Cpu& cpu) {
+  TickSched& tick = this_cpu(cpu).tick;
+  if (!tick.inidle) return;
+  tick.idle_entrytime = cpu.now();
+  tick.idle_active = true;
 }
 
 // Linux: kernel/time/tick-sched.c, tick_nohz_idle_enter().
 Co<> tick_nohz_idle_enter(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
+  cpu.local_irq_disable();
   co_await exec(cpu, Path::tick_nohz_idle_enter);
-  self.tick.idle_active = true;
+  self.tick.inidle = true;
+  tick_nohz_start_idle(cpu);
+  co_await cpu.local_irq_enable();
 }
 
 // Linux: kernel/time/tick-sched.c, tick_nohz_idle_exit(), tick_nohz_idle_update_tick().
@@ -151,7 +170,7 @@ Co<> tick_nohz_idle_exit(Cpu& cpu) {
   cpu.local_irq_disable();
   co_await exec(
       cpu, self.tick.idle_active ? Path::tick_nohz_idle_exit : Path::tick_nohz_idle_exit_after_irq);
-  self.tick.idle_active = false;
+  self.tick.inidle = self.tick.idle_active = false;
   if (self.tick.stopped) co_await tick_nohz_idle_restart_tick(cpu);
   co_await cpu.local_irq_enable();
 }
@@ -161,7 +180,7 @@ Co<> tick_nohz_idle_restart_tick(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   if (!self.tick.stopped) co_return;
   co_await exec(cpu, Path::tick_nohz_restart);
-  co_await read_once(cpu, self.kernel->jiffies);
+  co_await tick_do_update_jiffies64(cpu);
   self.tick.stopped = false;
   co_await hrtimer_start(cpu, self.tick.timer, next_tick_after(*self.kernel, cpu.now()));
 }
@@ -171,13 +190,18 @@ Co<> tick_nohz_idle_restart_tick(Cpu& cpu) {
 Co<> tick_nohz_idle_stop_tick(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   Kernel& kernel = *self.kernel;
-  co_await read_once(cpu, kernel.jiffies);
-  if (self.tick.stopped) {
-    co_await exec(cpu, Path::tick_nohz_idle_stop_tick_again);
-    co_return;
+  const auto id = static_cast<std::uint64_t>(cpu.id);
+  if (!self.tick.next_event_known) {
+    if (co_await need_resched(cpu)) co_return;  // can_stop_idle_tick()
+    co_await read_once(cpu, kernel.jiffies);    // tick_nohz_next_event()
   }
-  co_await exec(cpu, Path::tick_nohz_idle_stop_tick);
-  if (kernel.tick_do_timer_cpu == cpu.id) kernel.tick_do_timer_cpu = kNoCpu;
+  self.tick.next_event_known = false;
+  const bool stopped = self.tick.stopped;
+  co_await exec(cpu,
+                stopped ? Path::tick_nohz_idle_stop_tick_again : Path::tick_nohz_idle_stop_tick);
+  if (co_await read_once(cpu, kernel.tick_do_timer_cpu) == id)
+    co_await write_once(cpu, kernel.tick_do_timer_cpu, kNoTimerCpu);
+  if (stopped) co_return;
   self.tick.stopped = true;
   co_await hrtimer_cancel(cpu, self.tick.timer);
   co_await nohz_balance_enter_idle(cpu);
@@ -186,7 +210,7 @@ Co<> tick_nohz_idle_stop_tick(Cpu& cpu) {
 // Linux: kernel/time/tick-sched.c, tick_nohz_idle_retain_tick().
 Co<> tick_nohz_idle_retain_tick(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
-  CHECK(!cpu.irqs_enabled() || self.tick.stopped, "decided with interrupts off");
+  self.tick.next_event_known = false;
   co_await exec(cpu, Path::tick_nohz_idle_retain_tick);
 }
 
@@ -200,19 +224,21 @@ bool tick_nohz_idle_got_tick(Cpu& cpu) {
 // Linux: kernel/time/tick-sched.c, tick_nohz_get_sleep_length().
 Co<SleepLength> tick_nohz_get_sleep_length(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
-  co_await read_once(cpu, self.kernel->jiffies);
   SleepLength length{Time::never(), Time::never()};
   for (const HrTimer* timer : self.hrtimers.queue) {
-    const Time delta = std::max(timer->expires - cpu.now(), Time{});
-    if (timer->is_tick) length.next_tick = std::min(length.next_tick, delta);
+    const Time delta = std::max(timer->expires - self.tick.idle_entrytime, Time{});
+    length.delta_next = std::min(length.delta_next, delta);
     if (!timer->is_tick) length.next_timer = std::min(length.next_timer, delta);
   }
+  if (co_await need_resched(cpu)) co_return SleepLength{length.delta_next, length.delta_next};
+  co_await read_once(cpu, self.kernel->jiffies);
+  self.tick.next_event_known = true;
   co_return length;
 }
 
-bool never_stop_tick(const TickSched&) { return false; }
-bool always_stop_tick(const TickSched&) { return true; }
-bool stop_tick_after_tick(const TickSched& tick) { return tick.got_tick || tick.stopped; }
+bool never_stop_tick(const TickSched&, bool) { return false; }
+bool always_stop_tick(const TickSched&, bool) { return true; }
+bool stop_tick_after_tick(const TickSched& tick, bool got_tick) { return got_tick || tick.stopped; }
 
 void tick_setup(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);

@@ -27,7 +27,7 @@ struct MenuDevice {
   bool tick_wakeup = false;
   std::int64_t next_timer_ns = 0;
   unsigned bucket = 0;
-  std::array<std::uint32_t, 6> correction_factor{};
+  std::array<std::uint32_t, 6> correction_factor{8192, 8192, 8192, 8192, 8192, 8192};  // unity
   std::array<std::uint32_t, 8> intervals{};
   int interval_ptr = 0;
 };

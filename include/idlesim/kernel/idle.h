@@ -12,8 +12,8 @@ Co<> cpu_startup_entry(Cpu& cpu);
 Co<> do_idle(Cpu& cpu);
 
 // --- values of the axes `idle_enter` and `polling` ---
-Co<> cpuidle_idle_call(Cpu& cpu);
-Co<> cpu_idle_poll(Cpu& cpu);
+Co<> cpuidle_idle_call(Cpu& cpu, bool got_tick);
+Co<> cpu_idle_poll(Cpu& cpu, bool got_tick);
 Co<> default_idle_hlt(Cpu& cpu);
 Co<> mwait_idle(Cpu& cpu);
 Co<> mwait_idle_break(Cpu& cpu);
@@ -29,10 +29,14 @@ Co<> current_set_polling(Cpu& cpu);
 Co<> current_clr_polling(Cpu& cpu);
 Co<bool> current_set_polling_and_test(Cpu& cpu);
 Co<bool> current_clr_polling_and_test(Cpu& cpu);
+// Also folds TIF_NEED_RESCHED into the preempt count.
+Co<> current_clr_polling_and_fold(Cpu& cpu);
+Co<> current_clr_notify_ipi(Cpu& cpu);
 // Without TIF_POLLING_NRFLAG.
 Co<> no_polling(Cpu& cpu);
 Co<bool> no_polling_test(Cpu& cpu);
 
+Co<bool> need_resched(Cpu& cpu);
 // need_resched(), or need_resched_or_ipi() with TIF_NOTIFY_IPI.
 Co<bool> idle_exit_pending(Cpu& cpu);
 

@@ -67,6 +67,11 @@ struct CallSingleData {
   bool ipi = false, elided = false;
 };
 
+// A llist's words hold addresses of its entries.
+inline CallSingleData& entry_at(std::uint64_t address) {
+  return *reinterpret_cast<CallSingleData*>(static_cast<std::uintptr_t>(address));
+}
+
 // --- tasks
 // ----------------------------------------------------------------------------------------
 
@@ -114,6 +119,7 @@ struct PerCpu {
   CallSingleData csd_stack;  // wait=1: on the caller's stack
   std::vector<std::unique_ptr<CallSingleData>> cfd_data;  // many: one per target, made on first use
   Word stack_local;                                       // a local of that caller
+  Word stack;                                             // of the idle task
   std::vector<CallSingleData*> flushed;                   // scratch of the queue's flush
   std::vector<Task*> wakeups;
   int preempt_count = 0;
@@ -149,23 +155,34 @@ struct KernelOps {
   std::uint64_t idle_exit_flags = TIF_NEED_RESCHED;
   // True if the target will look at its queue by itself, so that no interrupt is needed.
   Co<bool> (*call_function_single_prep_ipi)(Cpu& cpu, CpuId target) = nullptr;
+  // Sets NEED_RESCHED of a polling idle task; false if it does not poll.
+  Co<bool> (*set_nr_if_polling)(Cpu& cpu, CpuId target) = nullptr;
+  // Sets NEED_RESCHED of what runs on `rq`; false if it polls, so that no interrupt is needed.
+  Co<bool> (*set_nr_and_not_polling)(Cpu& cpu, PerCpu& rq) = nullptr;
+  // Whether a task is to be activated by its CPU instead of the waker. on_cpu: it is still inside
+  // schedule() there.
+  Co<bool> (*ttwu_queue_cond)(Cpu& cpu, CpuId target, bool on_cpu) = nullptr;
   // Queues a wake-up of `task` on `target` and signals it.
   Co<> (*ttwu_queue_remote)(Cpu& cpu, Task& task, CpuId target) = nullptr;
   // Body of the RESCHEDULE interrupt beyond folding NEED_RESCHED.
   Co<> (*scheduler_ipi)(Cpu& cpu) = nullptr;
-  // do_idle() after the polling flag is cleared: what was queued by those who saw it set.
+  // do_idle() after the polling flag is cleared: TIF_NOTIFY_IPI, then what was queued by those who
+  // saw it set.
+  Co<> (*current_clr_notify_ipi)(Cpu& cpu) = nullptr;
   Co<> (*drain_queue)(Cpu& cpu) = nullptr;
   // do_idle()'s end: schedule_idle(), always or if asked for.
   Co<> (*idle_schedule)(Cpu& cpu) = nullptr;
   // __schedule() of the idle task with an empty run queue: decides that idle goes on.
   Co<Task*> (*pick_next_task_idle)(Cpu& cpu, SchedMode mode) = nullptr;
-  // TIF_POLLING_NRFLAG of the idle task; the two tests return whether to stay awake.
+  // TIF_POLLING_NRFLAG of the idle task, without a barrier (__current_set_polling() and
+  // __current_clr_polling()); the two tests return whether to stay awake.
   Co<> (*current_set_polling)(Cpu& cpu) = nullptr;
   Co<> (*current_clr_polling)(Cpu& cpu) = nullptr;
   Co<bool> (*current_set_polling_and_test)(Cpu& cpu) = nullptr;
   Co<bool> (*current_clr_polling_and_test)(Cpu& cpu) = nullptr;
-  // What do_idle() does while nothing is to run: cpuidle_idle_call() or cpu_idle_poll().
-  Co<> (*idle_call)(Cpu& cpu) = nullptr;
+  // What do_idle() does while nothing is to run: cpuidle_idle_call() or cpu_idle_poll(). Interrupts
+  // are off before and on after. got_tick: a tick ended the round before.
+  Co<> (*idle_call)(Cpu& cpu, bool got_tick) = nullptr;
   // arch_cpu_idle() without a cpuidle driver.
   Co<> (*arch_cpu_idle)(Cpu& cpu) = nullptr;
   // Enters a table state that waits with MWAIT (or what idle_enter puts in its place).
@@ -177,7 +194,7 @@ struct KernelOps {
   bool csd_with_stack = false;
   bool rq_split = false;
   // Whether to stop the tick without a governor's advice.
-  bool (*stop_tick_without_governor)(const TickSched& tick) = nullptr;
+  bool (*stop_tick_without_governor)(const TickSched& tick, bool got_tick) = nullptr;
   // The cpuidle governor; null: no driver.
   Co<GovernorChoice> (*governor_select)(Cpu& cpu) = nullptr;
   void (*governor_reflect)(PerCpu& cpu, int index) = nullptr;
@@ -217,10 +234,10 @@ class Kernel {
 
   // A task that will execute `entry`, pinned to `cpu`. Owned by the kernel.
   Task& new_task(std::string comm, CpuId cpu, Co<> (*entry)(Cpu&, Task&), void* data);
-  // Starts all CPUs in their idle tasks at time 0, with the ticks' phase drawn from the run. CPUs
-  // that have a task to begin with (first_task) run it instead, from `at` on.
+  // Starts all CPUs in their idle tasks at time 0, with the ticks' phase drawn from the run. Tasks
+  // named before by first_task() are runnable then.
   void boot();
-  void first_task(Task& task);
+  void first_task(Task& task) { first_.push_back(&task); }
 
   KernelOps ops;
 
@@ -230,10 +247,11 @@ class Kernel {
   Word nohz_nr_cpus;
   Word nohz_has_blocked;
   Word jiffies;
+  Word jiffies_lock;
+  Word tick_do_timer_cpu;  // kNoTimerCpu: whoever ticks next
   // Per LLC: sched_domain_shared.nr_busy_cpus.
   std::vector<Word> llc_nr_busy;
 
-  CpuId tick_do_timer_cpu = kNoCpu;
   // CPUs the background process leaves alone: those the workload uses.
   CpuMask foreground;
 
@@ -308,8 +326,10 @@ inline Cpu::Atomic cmpxchg(Cpu& cpu, Word& word, std::uint64_t expected, std::ui
                            SourceLocation where = SourceLocation::current()) {
   return cpu.atomic(hw::AtomicOp::kCmpxchg, word, value, expected, where);
 }
+// x86: a locked add to the stack. arm64: DMB ISH.
 inline Cpu::Barrier smp_mb(Cpu& cpu, SourceLocation where = SourceLocation::current()) {
-  return cpu.barrier(where);
+  if (cpu.spec().arch != hw::Arch::kX86_64) return cpu.barrier(where);
+  return {cpu.posted_atomic(hw::AtomicOp::kAdd, this_cpu(cpu).stack, 0, where)};
 }
 inline Cpu::Barrier smp_mb__after_atomic(Cpu& cpu,
                                          SourceLocation where = SourceLocation::current()) {

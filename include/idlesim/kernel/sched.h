@@ -7,6 +7,11 @@
 namespace idlesim::kernel {
 
 Co<> spin_lock(Cpu& cpu, Word& lock);
+// Linux: kernel/locking/qspinlock.h, queued_spin_unlock().
+inline Cpu::Store spin_unlock(Cpu& cpu, Word& lock,
+                              SourceLocation where = SourceLocation::current()) {
+  return smp_store_release(cpu, lock, 0, where);
+}
 
 // Makes `task` runnable if it sleeps in TASK_INTERRUPTIBLE; false if it does not.
 // Not modelled yet beyond pinned tasks: selection of another CPU.
@@ -25,7 +30,11 @@ Co<> schedule_hrtimeout(Cpu& cpu, Time expires);
 // of CPUs read. The run queue's lock is held, and held again on return.
 Co<int> sched_balance_newidle(Cpu& cpu);
 
-// --- values of the axes `wake_queue` and `schedule_idle` ---
+// --- values of the axes `wake_queue`, `polling` and `schedule_idle` ---
+Co<bool> set_nr_and_not_polling(Cpu& cpu, PerCpu& rq);
+Co<bool> set_nr_without_polling(Cpu& cpu, PerCpu& rq);
+Co<bool> ttwu_queue_cond_csq(Cpu& cpu, CpuId target, bool on_cpu);
+Co<bool> ttwu_queue_cond_rqlist(Cpu& cpu, CpuId target, bool on_cpu);
 Co<> ttwu_queue_csq(Cpu& cpu, Task& task, CpuId target);
 Co<> ttwu_queue_rqlist(Cpu& cpu, Task& task, CpuId target);
 Co<> scheduler_ipi_fold(Cpu& cpu);

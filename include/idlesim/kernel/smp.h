@@ -24,13 +24,15 @@ Co<> smp_send_reschedule(Cpu& cpu, CpuId target);
 // wake-ups.
 Co<> flush_smp_call_function_queue_irq(Cpu& cpu);
 
-// --- values of the axis `wake_queue` ---
-Co<bool> set_nr_if_polling_target(Cpu& cpu, CpuId target);
+// --- values of the axes `wake_queue` and `polling` ---
+Co<bool> set_nr_if_polling(Cpu& cpu, CpuId target);
 Co<bool> notify_ipi_if_polling(Cpu& cpu, CpuId target);
 Co<bool> never_elide(Cpu& cpu, CpuId target);
 Co<> flush_smp_call_function_queue(Cpu& cpu);
-Co<> clear_notify_and_flush(Cpu& cpu);
 
+// Around the body of an interrupt; nests on arm64, where the entry code calls it always.
+Co<> irq_enter(Cpu& cpu);
+Co<> irq_exit(Cpu& cpu);
 // The interrupt entry point of every CPU.
 Co<> interrupt_entry(Cpu& cpu, hw::Vector vector);
 

@@ -1,0 +1,69 @@
+// TIF_POLLING_NRFLAG, TIF_NEED_RESCHED and TIF_NOTIFY_IPI of the running idle task.
+#include "idlesim/kernel/idle.h"
+
+namespace idlesim::kernel {
+
+// Linux: include/linux/sched.h, need_resched().
+Co<bool> need_resched(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).curr->flags;
+  co_return (co_await read_once(cpu, flags) & TIF_NEED_RESCHED) != 0;
+}
+
+// Linux: include/linux/sched.h, need_resched(); with the 2024 series need_resched_or_ipi().
+Co<bool> idle_exit_pending(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
+}
+
+// Linux: include/linux/sched/idle.h, __current_set_polling().
+Co<> current_set_polling(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await set_bits(cpu, flags, TIF_POLLING_NRFLAG);
+}
+
+// Linux: include/linux/sched/idle.h, __current_clr_polling().
+Co<> current_clr_polling(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await clear_bits(cpu, flags, TIF_POLLING_NRFLAG);
+}
+
+// Linux: include/linux/sched/idle.h, current_set_polling_and_test().
+Co<bool> current_set_polling_and_test(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await set_bits(cpu, flags, TIF_POLLING_NRFLAG);
+  co_await smp_mb__after_atomic(cpu);
+  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
+}
+
+// Linux: include/linux/sched/idle.h, current_clr_polling_and_test().
+Co<bool> current_clr_polling_and_test(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await clear_bits(cpu, flags, TIF_POLLING_NRFLAG);
+  co_await smp_mb__after_atomic(cpu);
+  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
+}
+
+// Linux: include/linux/sched/idle.h, current_clr_polling(): also folds TIF_NEED_RESCHED.
+Co<> current_clr_polling_and_fold(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await ops_of(cpu).current_clr_polling(cpu);
+  co_await smp_mb(cpu);
+  co_await read_once(cpu, flags);
+}
+
+// Linux: RFC PATCH of 13 Jun 2024, current_clr_notify_ipi().
+Co<> current_clr_notify_ipi(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_await clear_bits(cpu, flags, TIF_NOTIFY_IPI);
+}
+
+// Linux: include/linux/sched/idle.h, __current_set_polling() without TIF_POLLING_NRFLAG.
+Co<> no_polling(Cpu&) { co_return; }
+
+// Linux: include/linux/sched/idle.h, current_clr_polling_and_test() without TIF_POLLING_NRFLAG.
+Co<bool> no_polling_test(Cpu& cpu) {
+  Word& flags = this_cpu(cpu).idle.flags;
+  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
+}
+
+}  // namespace idlesim::kernel

@@ -1,0 +1,356 @@
+// No call and no wake-up is lost, whatever the order in which sender and idle CPU act: every order
+// is run (support/explorer.h), with the kernel's own code. CPU 1 begins in do_idle(): going idle,
+// or, since somebody has just signalled it for nothing, leaving idle and going idle again.
+//
+// What CPUs act on each other with is gated: the idle task's flag word, the queue, the calls'
+// lines, interrupts, store buffers and halting. The rest of the kernel runs between those steps.
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <string>
+
+#include "support/explorer.h"
+#include "support/kernel_under_test.h"
+
+namespace idlesim::testing {
+namespace {
+
+using hw::Arch;
+using kernel::KernelOps;
+
+enum class Do { kCall, kCallNoWait, kManyNoWait, kWake };
+
+struct Race {
+  Arch arch = Arch::kX86_64;
+  std::vector<Axis> axes;
+  int idle_state = 1;  // governor fixed
+  std::vector<Do> sender;
+  bool leaving = false;
+  bool gate_csd = true;
+  void (*fault)(KernelOps& ops) = nullptr;
+};
+
+class RaceProgram final : public Program {
+ public:
+  explicit RaceProgram(const Race& race)
+      : race_(race),
+        machine_spec_(make_machine(race.arch)),
+        kernel_spec_(constant_costs(race.arch, 1)),
+        machine_(machine_spec_, 1, 0),
+        kernel_(machine_, kernel_spec_, make_config(race)) {
+    if (race.fault != nullptr) race.fault(kernel_.ops);
+    called_.resize(race.sender.size());
+    start_sender();
+    sleeper_ = &kernel_.new_task("sleeper", 1, sleeper, this);
+    sleeper_->state.poke(kernel::TASK_INTERRUPTIBLE);
+    if (race.leaving) kernel_.per_cpu(1).idle.flags.poke(kernel_.ops.idle_exit_flags);
+    machine_.cpu(1).boot(Time{}, start_idle, this);
+  }
+
+  hw::Machine& machine() override { return machine_; }
+  std::string verdict() override {
+    if (!sent_) return "the sender waits for ever";
+    for (std::size_t i = 0; i < called_.size(); ++i) {
+      if (race_.sender[i] == Do::kWake) continue;
+      if (called_[i].runs != 1)
+        return "call " + std::to_string(i) + " ran " + std::to_string(called_[i].runs) + " times";
+    }
+    if (wanted_runs_ != runs_) return "the woken task did not run";
+    if (kernel_.per_cpu(1).call_single_queue.peek() != 0) return "the queue is not empty";
+    return {};
+  }
+
+ private:
+  static hw::MachineSpec make_machine(Arch arch) {
+    hw::MachineSpec spec = kernel_machine(arch);
+    spec.topology.cores_per_cluster = 1;
+    return spec;
+  }
+  static kernel::KernelConfig make_config(const Race& race) {
+    kernel::KernelConfig config;
+    config.features = features_of(race.arch, {{"tif_line", "own"}});
+    for (const Axis& axis : race.axes) config.features.set(axis.name, axis.value);
+    config.idle_state = race.idle_state;
+    return config;
+  }
+
+  void start_sender() {
+    kernel::PerCpu& cpu = kernel_.per_cpu(0);
+    Task& task = kernel_.new_task("sender", 0, nullptr, nullptr);
+    task.on_cpu.poke(1);
+    task.on_rq = task.started = true;
+    cpu.curr = &task;
+    cpu.nr_running.poke(1);
+    cpu.rq_curr.poke(static_cast<std::uint64_t>(task.pid));
+    machine_.cpu(0).boot(Time{}, start_send, this);
+  }
+  static void start_send(void* program) {
+    RaceProgram& self = *static_cast<RaceProgram*>(program);
+    self.sender_.start(send(self.machine_.cpu(0), self), ended, &self);
+  }
+  static void start_idle(void* program) {
+    RaceProgram& self = *static_cast<RaceProgram*>(program);
+    Task& idle = self.kernel_.per_cpu(1).idle;
+    idle.started = true;
+    idle.root.start(kernel::cpu_startup_entry(self.machine_.cpu(1)), ended, &self);
+  }
+  static void ended(void*) {}
+
+  static Co<> send(Cpu& cpu, RaceProgram& program) {
+    RaceProgram& self = program;
+    co_await cpu.local_irq_enable();
+    for (std::size_t i = 0; i < self.race_.sender.size(); ++i) {
+      Called* called = &self.called_[i];
+      switch (self.race_.sender[i]) {
+        case Do::kCall:
+          co_await kernel::smp_call_function_single(cpu, 1, called_function, called, true);
+          break;
+        case Do::kCallNoWait:
+          co_await kernel::smp_call_function_single(cpu, 1, called_function, called, false);
+          break;
+        case Do::kManyNoWait:
+          co_await kernel::smp_call_function_many(cpu, CpuMask::of(2, 1), called_function, called,
+                                                  false);
+          break;
+        case Do::kWake:
+          ++self.wanted_runs_;
+          co_await kernel::try_to_wake_up(cpu, *self.sleeper_);
+          break;
+      }
+    }
+    self.sent_ = true;
+  }
+  static Co<> sleeper(Cpu&, Task& task) {
+    ++static_cast<RaceProgram*>(task.data)->runs_;
+    co_return;
+  }
+
+  const Race race_;
+  const hw::MachineSpec machine_spec_;
+  const kernel::KernelSpec kernel_spec_;
+  hw::Machine machine_;
+  kernel::Kernel kernel_;
+  sim::Root sender_;
+  Task* sleeper_ = nullptr;
+  std::deque<Called> called_;
+  bool sent_ = false;
+  int wanted_runs_ = 0;
+  int runs_ = 0;
+};
+
+Exploration run_race(const Race& race, int spin_deadlines = 0) {
+  ExploreOptions options;
+  options.lines = {"TIF", "CSQ"};
+  if (race.gate_csd) options.lines.push_back("CSD");
+  options.max_runs = 3'000'000;
+  options.spin_deadlines = spin_deadlines;
+  return explore([&] { return std::make_unique<RaceProgram>(race); }, options);
+}
+
+std::string to_string(const Race& race) {
+  std::string text = race.arch == Arch::kX86_64 ? "x86_64" : "arm64";
+  for (const Axis& axis : race.axes) text += std::string(" ") + axis.value;
+  text += " state " + std::to_string(race.idle_state) + (race.leaving ? " leaving:" : ":");
+  for (const Do act : race.sender)
+    text += act == Do::kCall         ? " call"
+            : act == Do::kCallNoWait ? " async"
+            : act == Do::kManyNoWait ? " many"
+                                     : " wake";
+  return text;
+}
+
+void expect_no_loss(const Race& race, int spin_deadlines = 0) {
+  const Exploration result = run_race(race, spin_deadlines);
+  std::cout << to_string(race) << ": " << result.runs << " orders, " << result.pruned
+            << " cut short, at most " << result.longest << " steps" << std::endl;
+  EXPECT_TRUE(result.passed()) << to_string(race) << "\n" << result.failure;
+  EXPECT_GE(result.runs, 3u);
+}
+
+// How an idle CPU waits.
+struct Wait {
+  const char* name;
+  Arch arch;
+  std::vector<Axis> axes;
+  int idle_state;
+};
+void PrintTo(const Wait& wait, std::ostream* out) { *out << wait.name; }
+std::vector<Wait> waits() {
+  constexpr Arch x86 = Arch::kX86_64, arm = Arch::kArm64;
+  return {
+      {"hlt", x86, {{"idle_enter", "hlt"}}, 1},
+      {"mwait_ecx0", x86, {{"idle_enter", "mwait_ecx0"}}, 1},
+      {"mwait_ecx1", x86, {{"idle_enter", "mwait_ecx1"}}, 1},
+      {"idle_poll", x86, {{"idle_enter", "poll"}}, 1},
+      {"state_c1_ecx0", x86, {{"idle_enter", "mwait_ecx0"}, {"governor", "fixed"}}, 1},
+      {"state_c1_ecx1", x86, {{"idle_enter", "mwait_ecx1"}, {"governor", "fixed"}}, 1},
+      {"state_poll", x86, {{"idle_enter", "mwait_ecx1"}, {"governor", "fixed"}}, 0},
+      {"mwait_no_flag", x86, {{"idle_enter", "mwait_ecx1"}, {"polling", "none"}}, 1},
+      {"wfi", arm, {{"idle_enter", "wfi"}}, 1},
+      {"wfi_with_flag", arm, {{"idle_enter", "wfi"}, {"polling", "tif_polling"}}, 1},
+      {"nohlt", arm, {{"idle_enter", "poll"}}, 1},
+      {"nohlt_with_flag", arm, {{"idle_enter", "poll"}, {"polling", "tif_polling"}}, 1},
+  };
+}
+
+class Interleaving : public ::testing::TestWithParam<Wait> {
+ protected:
+  void for_all_queues(const std::vector<Do>& sender, bool leaving, bool gate_csd = true) {
+    for (const char* queue : {"rqlist", "csq_always_ipi", "csq", "csq_notify"}) {
+      Race race;
+      race.leaving = leaving;
+      race.gate_csd = gate_csd;
+      race.arch = GetParam().arch;
+      race.idle_state = GetParam().idle_state;
+      race.axes = GetParam().axes;
+      race.axes.push_back({"wake_queue", queue});
+      race.axes.push_back(
+          {"schedule_idle", std::string(queue) == "csq_notify" ? "conditional" : "full"});
+      race.sender = sender;
+      expect_no_loss(race);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, Interleaving, ::testing::ValuesIn(waits()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(Interleaving, CallGoingIdle) { for_all_queues({Do::kCall}, false); }
+TEST_P(Interleaving, AsyncCallGoingIdle) { for_all_queues({Do::kCallNoWait}, false); }
+TEST_P(Interleaving, WakeUpGoingIdle) { for_all_queues({Do::kWake}, false); }
+
+// The rest without the calls' own lines: when a waiting sender goes on is then a matter of the
+// latencies, all else is not.
+TEST_P(Interleaving, CallLeavingIdle) { for_all_queues({Do::kCall}, true, false); }
+TEST_P(Interleaving, AsyncCallLeavingIdle) { for_all_queues({Do::kCallNoWait}, true, false); }
+TEST_P(Interleaving, WakeUpLeavingIdle) { for_all_queues({Do::kWake}, true, false); }
+TEST_P(Interleaving, TwoCalls) { for_all_queues({Do::kCall, Do::kCall}, false, false); }
+TEST_P(Interleaving, TwoAsyncCalls) {
+  for_all_queues({Do::kCallNoWait, Do::kCallNoWait}, false, false);
+}
+TEST_P(Interleaving, TwoQueuedCalls) { for_all_queues({Do::kManyNoWait, Do::kCall}, false, false); }
+TEST_P(Interleaving, WakeUpAndCall) { for_all_queues({Do::kWake, Do::kCall}, false, false); }
+TEST_P(Interleaving, TwoCallsLeavingIdle) { for_all_queues({Do::kCall, Do::kCall}, true, false); }
+
+// poll_idle() may also end by its time limit, at any moment.
+TEST(InterleavingPollIdle, TheTimeLimit) {
+  for (const char* queue : {"rqlist", "csq_always_ipi", "csq", "csq_notify"}) {
+    Race race;
+    race.axes = {{"governor", "fixed"}, {"wake_queue", queue}};
+    race.idle_state = 0;
+    race.sender = {Do::kCall};
+    expect_no_loss(race, 1);
+  }
+}
+
+// --- tests of the test: kernels with a fault
+
+void expect_loss(const Race& race, const char* what) {
+  const Exploration result = run_race(race);
+  EXPECT_FALSE(result.passed()) << to_string(race) << ": not found in " << result.runs << " orders";
+  EXPECT_EQ(result.failure.rfind(what, 0), 0u) << result.failure;
+}
+
+Race race_with(Arch arch, const char* enter, void (*fault)(KernelOps&)) {
+  Race race;
+  race.arch = arch;
+  race.axes = {{"idle_enter", enter}, {"polling", "tif_polling"}};
+  race.sender = {Do::kCall};
+  race.leaving = true;
+  race.gate_csd = false;
+  race.fault = fault;
+  return race;
+}
+
+// The queue is looked at first, and TIF_POLLING_NRFLAG cleared after.
+Co<> clear_late(Cpu& cpu) {
+  Cpu& self = cpu;
+  co_await kernel::current_clr_polling(self);
+  co_await kernel::smp_mb__after_atomic(self);
+  co_await kernel::schedule_idle(self);
+}
+void flush_before_clear(KernelOps& ops) {
+  ops.current_clr_polling = kernel::no_polling;  // idle=poll: only the end of do_idle() clears it
+  ops.idle_schedule = clear_late;
+}
+TEST(InterleavingFault, FlushBeforeClearingPolling) {
+  for (const Arch arch : {Arch::kX86_64, Arch::kArm64})
+    expect_loss(race_with(arch, "poll", flush_before_clear), "the sender waits for ever");
+}
+
+// The flag is cleared after do_idle()'s barrier, right before the flush: with a barrier of its own,
+// and without. An atomic of x86 is one by itself.
+Co<> clear_and_barrier(Cpu& cpu) {
+  Cpu& self = cpu;
+  co_await kernel::current_clr_polling(self);
+  co_await kernel::smp_mb__after_atomic(self);
+}
+void clear_with_barrier(KernelOps& ops) {
+  ops.current_clr_polling = kernel::no_polling;
+  ops.current_clr_notify_ipi = clear_and_barrier;
+}
+void clear_without_barrier(KernelOps& ops) {
+  ops.current_clr_polling = kernel::no_polling;
+  ops.current_clr_notify_ipi = kernel::current_clr_polling;
+}
+TEST(InterleavingFault, NoBarrierAfterClearingPolling) {
+  expect_no_loss(race_with(Arch::kArm64, "poll", clear_with_barrier));
+  expect_no_loss(race_with(Arch::kX86_64, "poll", clear_without_barrier));
+  expect_loss(race_with(Arch::kArm64, "poll", clear_without_barrier), "the sender waits for ever");
+}
+
+// mwait_idle() without the test between MONITOR and MWAIT.
+Co<> mwait_without_test(Cpu& cpu) {
+  hw::Word& flags = kernel::this_cpu(cpu).idle.flags;
+  if (!co_await kernel::current_set_polling_and_test(cpu)) {
+    co_await kernel::read_once(cpu, flags);
+    cpu.monitor(flags);
+    co_await cpu.halt(hw::HaltKind::kMwaitBreak, {});
+  }
+  co_await kernel::current_clr_polling(cpu);
+}
+TEST(InterleavingFault, NoTestBetweenMonitorAndMwait) {
+  expect_loss(race_with(Arch::kX86_64, "mwait_ecx1",
+                        [](KernelOps& ops) { ops.arch_cpu_idle = mwait_without_test; }),
+              "the sender waits for ever");
+}
+
+// do_idle() takes one entry from the queue instead of all.
+Co<> pop_one(Cpu& cpu) {
+  hw::Word& queue = kernel::this_cpu(cpu).call_single_queue;
+  cpu.local_irq_disable();
+  std::uint64_t first = co_await kernel::read_once(cpu, queue);
+  while (first != 0) {
+    kernel::CallSingleData& csd = kernel::entry_at(first);
+    const std::uint64_t next = co_await kernel::read_once(cpu, csd.llist);
+    const std::uint64_t old = co_await kernel::cmpxchg(cpu, queue, first, next);
+    if (old != first) {
+      first = old;
+      continue;
+    }
+    co_await csd.func(cpu, csd.info);
+    co_await kernel::smp_store_release(cpu, csd.flags, 0);
+    break;
+  }
+  co_await cpu.local_irq_enable();
+}
+TEST(InterleavingFault, OneEntryAtATime) {
+  Race race = race_with(Arch::kX86_64, "poll", [](KernelOps& ops) { ops.drain_queue = pop_one; });
+  race.sender = {Do::kManyNoWait, Do::kCall};
+  race.leaving = false;
+  expect_loss(race, "call 0 ran 0 times");
+}
+
+// NEED_RESCHED set without asking for the old value is a wake-up lost to a CPU that does not poll.
+Co<bool> always_elide(Cpu& cpu, CpuId target) {
+  co_await kernel::set_nr_if_polling(cpu, target);
+  co_return true;
+}
+TEST(InterleavingFault, NoInterruptWithoutPolling) {
+  Race race = race_with(Arch::kX86_64, "hlt",
+                        [](KernelOps& ops) { ops.call_function_single_prep_ipi = always_elide; });
+  race.sender = {Do::kCall};
+  expect_loss(race, "the sender waits for ever");
+}
+
+}  // namespace
+}  // namespace idlesim::testing
