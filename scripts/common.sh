@@ -1,12 +1,13 @@
+# shellcheck shell=bash disable=SC2034
 # Functions of scripts/run and scripts/test. Sourced by them, not run.
 # Everything is said on standard error; standard output belongs to the program.
 
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$project/build
 
-packages_run=(g++ cmake ninja-build ccache git python3 libboost-program-options-dev libfmt-dev
+packages_run=(g++ cmake ninja-build ccache git libboost-program-options-dev libfmt-dev
   libspdlog-dev nlohmann-json3-dev libssl-dev)
-packages_test=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev clang)
+packages_test=(libgtest-dev libgmock-dev libvalijson-dev clang python3)
 packages_bench=(libbenchmark-dev libns3-dev libsystemc-dev)
 
 say() { echo "$(basename "$0"): $*" >&2; }
