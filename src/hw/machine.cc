@@ -103,9 +103,19 @@ void Machine::spin_turn_event(void* machine) {
 
 std::string Machine::stories() const {
   std::string text;
-  for (const Cpu& cpu : cpus_) {
-    const std::string story = cpu.story();
-    if (!story.empty()) text += "  CPU " + std::to_string(cpu.id) + ": " + story + "\n";
+  const auto add = [&text](CpuId first, CpuId last, const std::string& story) {
+    if (story.empty()) return;
+    text += first == last ? "  CPU " + std::to_string(first)
+                          : "  CPUs " + std::to_string(first) + "-" + std::to_string(last);
+    text += ": " + story + "\n";
+  };
+  // CPUs in a row with one story share a line: on a large machine nearly all are idle.
+  CpuId first = 0;
+  for (CpuId cpu = 1; cpu <= nr_cpus(); ++cpu) {
+    const std::string story = cpus_[static_cast<std::size_t>(first)].story();
+    if (cpu < nr_cpus() && cpus_[static_cast<std::size_t>(cpu)].story() == story) continue;
+    add(first, cpu - 1, story);
+    first = cpu;
   }
   return text;
 }

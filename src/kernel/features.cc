@@ -171,6 +171,12 @@ constexpr FeatureValue kGovernor[] = {
      [](KernelOps& ops) {
        ops.governor_select = menu_select;
        ops.governor_reflect = menu_reflect;
+       ops.menu_records_refusals = true;
+     }},
+    {"menu_6_10", "menu.c before late 6.12.y: a refused state leaves no trace",
+     [](KernelOps& ops) {
+       ops.governor_select = menu_select;
+       ops.governor_reflect = menu_reflect;
      }},
 };
 

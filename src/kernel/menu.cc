@@ -159,7 +159,7 @@ Co<GovernorChoice> menu_select(Cpu& cpu) {
   if (data.needs_update) {
     menu_update(dev, tick_ns);
     data.needs_update = false;
-  } else if (dev.last_residency == Time{}) {
+  } else if (ops_of(cpu).menu_records_refusals && dev.last_residency == Time{}) {
     menu_update_intervals(data, kInfinite);  // the state was refused
   }
 

@@ -67,7 +67,9 @@ void stamp(CallSingleData& csd, Cpu& cpu, CsdType type, SmpCallFunc func, void* 
 }
 
 void call_done(Cpu& cpu, const CallSingleData& csd, CpuId target) {
-  kernel_of(cpu).tracer().emit(trace::CallDone{csd.issued, csd.queued, csd.signalled, csd.started,
+  // A target that was leaving idle anyway may run the function before it is signalled.
+  const Time signalled = std::min(csd.signalled, csd.started);
+  kernel_of(cpu).tracer().emit(trace::CallDone{csd.issued, csd.queued, signalled, csd.started,
                                                cpu.now(), cpu.id, target, csd.ipi, csd.elided});
 }
 

@@ -103,6 +103,7 @@ const std::vector<Step>& sender_steps() {
 const std::vector<Step>& wake_steps() {
   static const std::vector<Step> kSteps = {
       {"target", "governor", "menu", "idle was entered in the state that menu_select() chose", {}},
+      {"target", "governor", "menu_6_10", "idle was entered in the state that menu_select() chose", {}},
       {"target", "governor", "fixed", "idle was entered in the state that the scenario names", {}},
       {"target", "governor", "none", "idle was entered by default_idle_call()", {}},
       {"target",

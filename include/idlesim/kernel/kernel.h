@@ -198,6 +198,8 @@ struct KernelOps {
   // The cpuidle governor; null: no driver.
   Co<GovernorChoice> (*governor_select)(Cpu& cpu) = nullptr;
   void (*governor_reflect)(PerCpu& cpu, int index) = nullptr;
+  // menu: a state that was refused counts as an interval without end.
+  bool menu_records_refusals = false;
 };
 
 // --- the kernel
