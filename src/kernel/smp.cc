@@ -67,9 +67,11 @@ void stamp(CallSingleData& csd, Cpu& cpu, CsdType type, SmpCallFunc func, void* 
 }
 
 void call_done(Cpu& cpu, const CallSingleData& csd, CpuId target) {
-  // A target that was leaving idle anyway may run the function before it is signalled.
+  // A target that looks at its queue anyway may run the function before it is signalled, even
+  // before the caller, interrupted after the push, has noted when it was queued.
   const Time signalled = std::min(csd.signalled, csd.started);
-  kernel_of(cpu).tracer().emit(trace::CallDone{csd.issued, csd.queued, signalled, csd.started,
+  const Time queued = std::min(csd.queued, signalled);
+  kernel_of(cpu).tracer().emit(trace::CallDone{csd.issued, queued, signalled, csd.started,
                                                cpu.now(), cpu.id, target, csd.ipi, csd.elided});
 }
 
