@@ -17,8 +17,7 @@ namespace po = boost::program_options;
 
 std::string quoted(const std::string& text) { return "\"" + config::printable(text) + "\""; }
 
-// --- help
-// -----------------------------------------------------------------------------------------
+// --- help ---
 
 std::string overview() {
   std::string out =
@@ -106,8 +105,7 @@ const Command& find_command(const std::string& name) {
                   "; 'idlesim help' lists the commands");
 }
 
-// --- arguments
-// ------------------------------------------------------------------------------------
+// --- arguments ---
 
 [[noreturn]] void unknown_option(const Command& command, const std::string& option) {
   const std::string bare = option.substr(std::min(option.find_first_not_of('-'), option.size()));

@@ -35,7 +35,7 @@ double within(double low, double high, double u) {
   return low + (high - low) * u;
 }
 
-// Three decimals are finer than any parameter is known; whole numbers stay whole.
+// Three decimals are finer than any parameter is known.
 std::string text_of(const DrawnParameter& parameter, int index) {
   const double value = parameter.values[static_cast<std::size_t>(index)];
   return fmt::format("{:.3f}", value);
@@ -52,6 +52,7 @@ Draws::Draws(const ConfigPaths& paths, const Scenario& scenario, int count, std:
     const double high = parameter.range->high.as_double();
     if (high <= low) continue;
     sim::Random random(seed, 0, "draws", entity++);
+    if (parameter.pointer.ends_with("_entries")) continue;  // a count; draws are fractions
     DrawnParameter drawn{parameter.pointer, std::string(config::to_string(parameter.origin)), {}};
     for (const double u : stratified(random, count)) drawn.values.push_back(within(low, high, u));
     parameters_.push_back(std::move(drawn));
@@ -68,8 +69,6 @@ Draw Draws::make(int index) const {
       background.pairs_per_second = static_cast<std::int64_t>(value);
     else if (parameter.pointer == kDuration)
       background.mean_duration = Time::ns(static_cast<std::int64_t>(value * 1000));
-    else if (parameter.pointer.ends_with("store_buffer_entries"))
-      continue;  // a whole number whose range no result depends on
     else
       doc.override_value(parameter.pointer, text_of(parameter, index));
   }

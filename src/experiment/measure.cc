@@ -68,8 +68,7 @@ void Meter::on(const trace::ScheduleIdle& event) {
   result_.newidle_cpus_read += event.cpus_walked;
 }
 
-// --- putting runs together
-// ------------------------------------------------------------------------
+// --- putting runs together ---
 
 namespace {
 

@@ -70,8 +70,7 @@ report::Simulated summarize(const std::vector<double>& values) {
           report::IntervalOf::kParameters};
 }
 
-// --- the joint region
-// -----------------------------------------------------------------------------
+// --- the joint region ---
 
 // Distance of points from the centre of a cloud, in units of its own spread (Mahalanobis), in
 // logarithms. A pair lies in the joint 5-95 % region if at most one run in ten is farther out.
@@ -143,8 +142,7 @@ void judge_pair(const std::vector<report::PublishedRow>& rows, const Pair& pair,
       100.0 * nearer / static_cast<double>(notify.size())));
 }
 
-// --- sources of spread
-// ----------------------------------------------------------------------------
+// --- sources of spread ---
 
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
@@ -210,8 +208,7 @@ void note_nominal(const Scenario& scenario, const ReproduceOptions& options, Gro
       *high / base));
 }
 
-// --- P1.6
-// -----------------------------------------------------------------------------------------
+// --- P1.6 ---
 
 report::Simulated ratio_of(const ConfigPaths& paths, const char* scenario_name,
                            const ReproduceOptions& options) {

@@ -15,8 +15,7 @@ namespace {
 
 using config::Document;
 
-// --- helpers
-// --------------------------------------------------------------------------------------
+// --- helpers ---
 
 // Overrides by the file they go to: "machine.x" leaves the scenario.
 struct Routed {
@@ -66,8 +65,7 @@ std::string text_at(config::Reader at, std::string_view path) {
   return at.has("value") ? text_at(at, "value") : at.as_text();
 }
 
-// --- parts of the file
-// ----------------------------------------------------------------------------
+// --- parts of the file ---
 
 struct VariantText {
   std::string name;
@@ -128,8 +126,7 @@ std::string setting(const Variant& variant, const config::Reader& root, const st
   return text_at(root, path);
 }
 
-// --- the whole
-// ------------------------------------------------------------------------------------
+// --- the whole ---
 
 // Reads one scenario: the same file once per variant, with that variant's settings.
 class ScenarioReader {

@@ -11,8 +11,7 @@ namespace idlesim::experiment {
 namespace fs = std::filesystem;
 using config::Document;
 
-// --- files
-// ----------------------------------------------------------------------------------------
+// --- files ---
 
 namespace {
 
@@ -85,8 +84,7 @@ void VariantReader::use(const ReadFile<Spec>& read) {
                              read.parameters.end());
 }
 
-// --- machine, kernel, workload
-// --------------------------------------------------------------------
+// --- machine, kernel, workload ---
 
 namespace {
 
@@ -230,8 +228,7 @@ void VariantReader::read(config::Reader& root, const std::vector<Override>& mach
   read_workload(root, has_machine);
 }
 
-// --- files on their own
-// ---------------------------------------------------------------------------
+// --- files on their own ---
 
 namespace {
 

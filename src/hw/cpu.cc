@@ -29,8 +29,7 @@ Cpu::Cpu(Machine& machine, CpuId cpu_id)
   store_transaction_.slot = store_slot_;
 }
 
-// --- running and being interrupted
-// ----------------------------------------------------------------
+// --- running and being interrupted ---
 
 void Cpu::boot(Time time, void (*start)(void*), void* object) {
   CHECK(wait_ == Wait::kOff, "a CPU boots once");
@@ -221,8 +220,7 @@ void Cpu::end_interrupt() {
   }
 }
 
-// --- waiting instructions
-// -------------------------------------------------------------------------
+// --- waiting instructions ---
 
 void Cpu::monitor(Word& word) {
   disarm_monitor();
@@ -308,8 +306,7 @@ void Cpu::SwitchTo::await_suspend(std::coroutine_handle<> handle) const {
   }
 }
 
-// --- story
-// ----------------------------------------------------------------------------------------
+// --- story ---
 
 std::string Cpu::story() const {
   if (wait_ == Wait::kOff) return {};

@@ -11,8 +11,7 @@ namespace idlesim::kernel {
 
 namespace {
 
-// --- wake_queue
-// -----------------------------------------------------------------------------------
+// --- wake_queue ---
 
 void wake_queue_rqlist(KernelOps& ops) {
   ops.call_function_single_prep_ipi = never_elide;
@@ -54,8 +53,7 @@ constexpr FeatureValue kWakeQueue[] = {
      wake_queue_csq_notify},
 };
 
-// --- schedule_idle
-// --------------------------------------------------------------------------------
+// --- schedule_idle ---
 
 constexpr FeatureValue kScheduleIdle[] = {
     {"full", "before v6.12: a whole pick with newidle_balance, even if nothing is runnable",
@@ -75,8 +73,7 @@ constexpr FeatureValue kScheduleIdle[] = {
      }},
 };
 
-// --- polling
-// --------------------------------------------------------------------------------------
+// --- polling ---
 
 // Comes after wake_queue: without the flag nobody asks for it, and TIF_NOTIFY_IPI does not exist.
 constexpr FeatureValue kPolling[] = {
@@ -90,8 +87,8 @@ constexpr FeatureValue kPolling[] = {
        ops.current_clr_notify_ipi = no_polling;
        ops.current_set_polling = no_polling;
        ops.current_clr_polling = no_polling;
-       ops.current_set_polling_and_test = no_polling_test;
-       ops.current_clr_polling_and_test = no_polling_test;
+       ops.current_set_polling_and_test = idle_exit_pending;
+       ops.current_clr_polling_and_test = idle_exit_pending;
      }},
     {"tif_polling", "idle tasks say in TIF_POLLING_NRFLAG that they look at their flag word",
      [](KernelOps& ops) {
@@ -105,8 +102,7 @@ constexpr FeatureValue kPolling[] = {
      }},
 };
 
-// --- idle_enter
-// -----------------------------------------------------------------------------------
+// --- idle_enter ---
 
 constexpr FeatureValue kIdleEnter[] = {
     {"hlt", "STI;HLT",
@@ -141,8 +137,7 @@ constexpr FeatureValue kIdleEnter[] = {
      }},
 };
 
-// --- tick
-// -----------------------------------------------------------------------------------------
+// --- tick ---
 
 constexpr FeatureValue kTick[] = {
     {"governor", "as the cpuidle governor says; without one it is retained",
@@ -153,8 +148,12 @@ constexpr FeatureValue kTick[] = {
      [](KernelOps& ops) { ops.stop_tick_without_governor = stop_tick_after_tick; }},
 };
 
-// --- governor
-// -------------------------------------------------------------------------------------
+// --- governor ---
+
+void governor_menu(KernelOps& ops) {
+  ops.governor_select = menu_select;
+  ops.governor_reflect = menu_reflect;
+}
 
 constexpr FeatureValue kGovernor[] = {
     {"none", "no cpuidle driver: arch_cpu_idle()",
@@ -169,19 +168,13 @@ constexpr FeatureValue kGovernor[] = {
      }},
     {"menu", "drivers/cpuidle/governors/menu.c",
      [](KernelOps& ops) {
-       ops.governor_select = menu_select;
-       ops.governor_reflect = menu_reflect;
+       governor_menu(ops);
        ops.menu_records_refusals = true;
      }},
-    {"menu_6_10", "menu.c before late 6.12.y: a refused state leaves no trace",
-     [](KernelOps& ops) {
-       ops.governor_select = menu_select;
-       ops.governor_reflect = menu_reflect;
-     }},
+    {"menu_6_10", "menu.c before late 6.12.y: a refused state leaves no trace", governor_menu},
 };
 
-// --- line placement
-// -------------------------------------------------------------------------------
+// --- line placement ---
 
 constexpr FeatureValue kTifLine[] = {
     {"task", "thread_info.flags shares its line with __state and on_cpu (x86-64)",

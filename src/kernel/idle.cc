@@ -56,13 +56,11 @@ Cpu::Exec ct_cpuidle_exit(Cpu& cpu, SourceLocation where = SourceLocation::curre
   return exec(cpu, Path::ct_cpuidle_exit, where);
 }
 
-// --- one idle period
-// ------------------------------------------------------------------------------
+// --- one idle period ---
 
 // Linux: kernel/sched/idle.c, cpu_idle_poll().
 Co<> cpu_idle_poll(Cpu& cpu, bool) {
   Word& flags = this_cpu(cpu).idle.flags;
-  const Kernel& kernel = kernel_of(cpu);
   co_await exec(cpu, Path::do_idle_loop_head_poll);
   co_await tick_nohz_idle_restart_tick(cpu);
   co_await exec(cpu, Path::cpu_idle_poll_enter);
@@ -70,12 +68,7 @@ Co<> cpu_idle_poll(Cpu& cpu, bool) {
   co_await cpu.local_irq_enable();
 
   kernel_of(cpu).tracer().emit(trace::IdleEnter{cpu.now(), cpu.id, 0});
-  hw::SpinLoop loop;
-  loop.mask = ops_of(cpu).idle_exit_flags;
-  const hw::PathCost& round = kernel.cost(Path::cpu_idle_poll_loop);
-  loop.period = round.time + cpu.spec().pause;
-  loop.instructions = round.instructions;
-  co_await cpu.spin(flags, loop);
+  co_await cpu.spin(flags, relax_loop(cpu, Path::cpu_idle_poll_loop, ops_of(cpu).idle_exit_flags));
   kernel_of(cpu).tracer().emit(trace::IdleExit{cpu.now(), cpu.id, 0});
 
   cpu.local_irq_disable();
@@ -195,12 +188,8 @@ Co<int> poll_idle(Cpu& cpu, int index) {
   co_await cpu.local_irq_enable();
   if (!co_await ops_of(cpu).current_set_polling_and_test(cpu)) {
     const std::int64_t limit = cpuidle_poll_time(cpu);
-    hw::SpinLoop loop;
-    loop.mask = ops_of(cpu).idle_exit_flags;
-    const hw::PathCost& round = kernel.cost(Path::poll_idle_loop);
+    hw::SpinLoop loop = relax_loop(cpu, Path::poll_idle_loop, ops_of(cpu).idle_exit_flags);
     const hw::PathCost& check = kernel.cost(Path::poll_idle_clock_check);
-    loop.period = round.time + cpu.spec().pause;
-    loop.instructions = round.instructions;
     // The counter is compared before it is incremented.
     loop.check_every = POLL_IDLE_RELAX_COUNT + 1;
     loop.check_time = check.time;
@@ -215,8 +204,7 @@ Co<int> poll_idle(Cpu& cpu, int index) {
   co_return index;
 }
 
-// --- arch/x86
-// -------------------------------------------------------------------------------------
+// --- arch/x86 ---
 
 // Linux: arch/x86/kernel/process.c, default_idle().
 Co<> default_idle_hlt(Cpu& cpu) {
@@ -329,8 +317,7 @@ Co<> enter_state_io(Cpu& cpu, const hw::IdleStateSpec& state) {
   co_await exec(cpu, Path::acpi_idle_hlt_tail);
 }
 
-// --- arch/arm64
-// -----------------------------------------------------------------------------------
+// --- arch/arm64 ---
 
 // Linux: arch/arm64/kernel/idle.c, cpu_do_idle().
 // Not modelled: pseudo-NMI.

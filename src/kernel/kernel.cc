@@ -29,6 +29,15 @@ void start_idle_task(void* pcpu) {
 
 }  // namespace
 
+hw::SpinLoop relax_loop(Cpu& cpu, Path round, std::uint64_t mask) {
+  const hw::PathCost& cost = kernel_of(cpu).cost(round);
+  hw::SpinLoop loop;
+  loop.mask = mask;
+  loop.period = cost.time + cpu.spec().pause;
+  loop.instructions = cost.instructions;
+  return loop;
+}
+
 Kernel::Kernel(hw::Machine& machine, const KernelSpec& spec, const KernelConfig& config)
     : ops(make_ops(config.features)),
       foreground(machine.nr_cpus()),
@@ -91,7 +100,6 @@ void Kernel::lay_out(PerCpu& pcpu) {
   hw::Line& tif = line("TIF");
   pcpu.idle.comm = "swapper/" + std::to_string(pcpu.id);
   pcpu.idle.cpu = pcpu.id;
-  pcpu.idle.data_cpu = pcpu.cpu;
   init_task(pcpu.idle, ops.tif_alone ? line("TASK") : tif);
   pcpu.idle.flags = Word(tif, 0);
   pcpu.idle.on_cpu.poke(1);
@@ -169,8 +177,7 @@ void Kernel::boot() {
   start_background();
 }
 
-// --- background
-// -----------------------------------------------------------------------------------
+// --- background ---
 
 // Each event is the start of one pair (argument kNoCpu) or the end of the pair on that CPU.
 void Kernel::start_background() {

@@ -9,7 +9,8 @@ Co<bool> need_resched(Cpu& cpu) {
   co_return (co_await read_once(cpu, flags) & TIF_NEED_RESCHED) != 0;
 }
 
-// Linux: include/linux/sched.h, need_resched(); with the 2024 series need_resched_or_ipi().
+// Linux: include/linux/sched.h, need_resched(); with the 2024 series need_resched_or_ipi(). Also
+// what is left of current_set_polling_and_test() and its twin without TIF_POLLING_NRFLAG.
 Co<bool> idle_exit_pending(Cpu& cpu) {
   Word& flags = this_cpu(cpu).idle.flags;
   co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
@@ -59,11 +60,5 @@ Co<> current_clr_notify_ipi(Cpu& cpu) {
 
 // Linux: include/linux/sched/idle.h, __current_set_polling() without TIF_POLLING_NRFLAG.
 Co<> no_polling(Cpu&) { co_return; }
-
-// Linux: include/linux/sched/idle.h, current_clr_polling_and_test() without TIF_POLLING_NRFLAG.
-Co<bool> no_polling_test(Cpu& cpu) {
-  Word& flags = this_cpu(cpu).idle.flags;
-  co_return (co_await read_once(cpu, flags) & ops_of(cpu).idle_exit_flags) != 0;
-}
 
 }  // namespace idlesim::kernel

@@ -13,17 +13,10 @@ namespace idlesim::kernel {
 // Not modelled: the MCS queue; waiters race for the lock when it is released.
 Co<> spin_lock(Cpu& cpu, Word& lock) {
   Word& word = lock;
-  while (co_await cmpxchg(cpu, word, 0, 1) != 0) {
-    hw::SpinLoop loop;
-    loop.mask = 1;
-    loop.while_set = true;
-    loop.period = cpu.spec().pause + Time::ns(1);
-    co_await cpu.spin(word, loop);
-  }
+  while (co_await cmpxchg(cpu, word, 0, 1) != 0) co_await spin_while_set(cpu, word);
 }
 
-// --- __schedule
-// -----------------------------------------------------------------------------------
+// --- __schedule ---
 
 namespace {
 
@@ -88,9 +81,8 @@ void task_ended(void*) { CHECK(false, "a task returned from do_exit()"); }
 
 void start_task(void* task) {
   Task& self = *static_cast<Task*>(task);
-  PerCpu& pcpu = *static_cast<PerCpu*>(self.data_cpu->os);
   self.started = true;
-  self.root.start(task_first_run(*pcpu.cpu, self), task_ended, task);
+  self.root.start(task_first_run(*self.first_cpu, self), task_ended, task);
 }
 
 // Linux: kernel/sched/core.c, context_switch().
@@ -116,11 +108,12 @@ Co<> context_switch(Cpu& cpu, PerCpu& rq, Task& prev, Task& next) {
   }
   self.kernel->tracer().emit(trace::Switch{cpu.now(), cpu.id, from.pid, to.pid});
   self.switched_from = &from;
-  to.data_cpu = &cpu;
-  if (to.started)
+  if (to.started) {
     co_await cpu.switch_to(&from.context, to.context);
-  else
+  } else {
+    to.first_cpu = &cpu;
     co_await cpu.switch_to_new(&from.context, start_task, &to);
+  }
   co_await finish_task_switch(cpu);
 }
 
@@ -140,7 +133,7 @@ Co<> schedule_common(Cpu& cpu, SchedMode mode) {
 
   Task* next = nullptr;
   if (idle && co_await read_once(cpu, rq.nr_running) == 0)
-    next = co_await ops_of(cpu).pick_next_task_idle(cpu, mode);
+    next = co_await ops_of(cpu).pick_next_task_idle(cpu);
   else
     next = co_await pick_next_task(cpu, rq, prev);
 
@@ -210,11 +203,10 @@ Co<> schedule_hrtimeout(Cpu& cpu, Time expires) {
   co_await exec(cpu, Path::nanosleep_after_wake);
 }
 
-// --- schedule_idle with nothing to run
-// ------------------------------------------------------------
+// --- schedule_idle with nothing to run ---
 
 // Linux v6.11: kernel/sched/core.c, __pick_next_task(): the fair class is asked and may pull work.
-Co<Task*> pick_next_task_idle_full(Cpu& cpu, SchedMode) {
+Co<Task*> pick_next_task_idle_full(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   co_await exec(cpu, Path::update_rq_clock);
   co_await exec(cpu, Path::pick_next_task_idle_full);
@@ -226,7 +218,7 @@ Co<Task*> pick_next_task_idle_full(Cpu& cpu, SchedMode) {
 }
 
 // Linux: kernel/sched/core.c, __schedule() with SM_IDLE (3dcac251b066).
-Co<Task*> pick_next_task_sm_idle(Cpu& cpu, SchedMode) {
+Co<Task*> pick_next_task_sm_idle(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   co_await exec(cpu, Path::update_rq_clock);
   co_await exec(cpu, Path::schedule_idle_sm_idle);

@@ -15,12 +15,8 @@ std::uint64_t address_of(const CallSingleData& csd) {
 
 // The relax loop of a waiting caller. arm64 waits in WFE there; the loop stands for it.
 hw::SpinLoop csd_wait_loop(Cpu& cpu) {
-  const hw::PathCost& round = kernel_of(cpu).cost(Path::csd_lock_wait_loop);
-  hw::SpinLoop loop;
-  loop.mask = CSD_FLAG_LOCK;
+  hw::SpinLoop loop = relax_loop(cpu, Path::csd_lock_wait_loop, CSD_FLAG_LOCK);
   loop.while_set = true;
-  loop.period = round.time + cpu.spec().pause;
-  loop.instructions = round.instructions;
   return loop;
 }
 
@@ -89,53 +85,61 @@ Co<bool> llist_add(Cpu& cpu, CallSingleData& entry, Word& head) {
   }
 }
 
-// --- signalling
-// -----------------------------------------------------------------------------------
+// --- signalling ---
 
-// Linux: kernel/sched/core.c, set_nr_if_polling() and call_function_single_prep_ipi().
-Co<bool> set_nr_if_polling(Cpu& cpu, CpuId target) {
+namespace {
+
+// Sets `flag` in the flag word of a polling idle task, unless one of `signals` is set already: then
+// somebody else has told it. False if it does not poll.
+Co<bool> signal_if_polling(Cpu& cpu, CpuId target, std::uint64_t signals, std::uint64_t flag) {
   PerCpu& remote = kernel_of(cpu).per_cpu(target);
   Word& flags = remote.idle.flags;
   co_await read_once(cpu, remote.rq_curr);  // rq->idle is on the line of rq->curr
   std::uint64_t val = co_await read_once(cpu, flags);
   for (;;) {
     if ((val & TIF_POLLING_NRFLAG) == 0) co_return false;
-    if ((val & TIF_NEED_RESCHED) != 0) co_return true;
-    const std::uint64_t old = co_await cmpxchg(cpu, flags, val, val | TIF_NEED_RESCHED);
+    if ((val & signals) != 0) co_return true;
+    const std::uint64_t old = co_await cmpxchg(cpu, flags, val, val | flag);
     if (old == val) co_return true;
     val = old;
   }
 }
 
+}  // namespace
+
+// Linux: kernel/sched/core.c, set_nr_if_polling() and call_function_single_prep_ipi().
+Co<bool> set_nr_if_polling(Cpu& cpu, CpuId target) {
+  return signal_if_polling(cpu, target, TIF_NEED_RESCHED, TIF_NEED_RESCHED);
+}
+
 // Linux: RFC PATCH of 13 Jun 2024, 20240613181613.4329-1-kprateek.nayak@amd.com.
 Co<bool> notify_ipi_if_polling(Cpu& cpu, CpuId target) {
-  PerCpu& remote = kernel_of(cpu).per_cpu(target);
-  Word& flags = remote.idle.flags;
-  co_await read_once(cpu, remote.rq_curr);
-  std::uint64_t val = co_await read_once(cpu, flags);
-  for (;;) {
-    if ((val & TIF_POLLING_NRFLAG) == 0) co_return false;
-    if ((val & (TIF_NEED_RESCHED | TIF_NOTIFY_IPI)) != 0) co_return true;
-    const std::uint64_t old = co_await cmpxchg(cpu, flags, val, val | TIF_NOTIFY_IPI);
-    if (old == val) co_return true;
-    val = old;
-  }
+  return signal_if_polling(cpu, target, TIF_NEED_RESCHED | TIF_NOTIFY_IPI, TIF_NOTIFY_IPI);
 }
 
 // Linux: kernel/smp.c, send_call_function_single_ipi() with b2a02fc43a1f reverted, or before v5.8;
 // kernel/sched/core.c, set_nr_if_polling() without TIF_POLLING_NRFLAG.
 Co<bool> never_elide(Cpu&, CpuId) { co_return false; }
 
+namespace {
+
+// Linux: arch/x86/include/asm/barrier.h, weak_wrmsr_fence(). Earlier stores must be visible before
+// the interrupt. Intel: MFENCE;LFENCE before the WRMSR; arm64: DSB ISHST, and an ISB after the
+// write; AMD needs none (Linux 04c3024560d3).
+Co<> ipi_fence(Cpu& cpu) {
+  const hw::CpuSpec& spec = cpu.spec();
+  if (spec.vendor == hw::Vendor::kAmd) co_return;
+  co_await cpu.barrier();
+  co_await cpu.exec_time(spec.barrier);
+}
+
+}  // namespace
+
 // Linux: arch/x86/kernel/apic/x2apic_phys.c, x2apic_send_IPI(); drivers/irqchip/irq-gic-v3.c,
 // gic_ipi_send_mask().
 Co<> arch_send_ipi(Cpu& cpu, CpuId target, hw::Vector vector) {
   const hw::MachineSpec& spec = cpu.machine().spec();
-  // Earlier stores must be visible before the interrupt. Intel: MFENCE;LFENCE before the WRMSR;
-  // arm64: DSB ISHST, and an ISB after the write; AMD needs none (Linux 04c3024560d3).
-  if (spec.cpu.vendor != hw::Vendor::kAmd) {
-    co_await cpu.barrier();
-    co_await cpu.exec_time(spec.cpu.barrier);
-  }
+  co_await ipi_fence(cpu);
   co_await cpu.exec_time(spec.interrupt.send);
   cpu.machine().send_ipi(cpu.id, target, vector);
 }
@@ -173,8 +177,7 @@ Co<> smp_call_single_queue(Cpu& cpu, CpuId target, CallSingleData& csd) {
   if (was_empty) co_await send_call_function_single_ipi(cpu, target, &entry);
 }
 
-// --- calls
-// ----------------------------------------------------------------------------------------
+// --- calls ---
 
 namespace {
 
@@ -200,7 +203,6 @@ Co<> generic_exec_single(Cpu& cpu, CpuId target, CallSingleData& csd) {
 Co<> smp_call_function_single(Cpu& cpu, CpuId target, SmpCallFunc func, void* info, bool wait) {
   PerCpu& self = this_cpu(cpu);
   const Time issued = cpu.now();
-  ++self.preempt_count;
   CallSingleData& csd = wait ? self.csd_stack : self.csd_data;
 
   co_await exec(cpu, Path::smp_call_function_single_head);
@@ -216,7 +218,6 @@ Co<> smp_call_function_single(Cpu& cpu, CpuId target, SmpCallFunc func, void* in
 
   co_await exec(cpu, Path::smp_call_function_single_tail);
   co_await write_once(cpu, self.stack_local, 0);
-  --self.preempt_count;
   call_done(cpu, csd, target);
 }
 
@@ -242,10 +243,7 @@ Co<> arch_send_call_function_ipi_mask(Cpu& cpu, const std::vector<CallSingleData
                                       const std::vector<CpuId>& targets) {
   const hw::MachineSpec& spec = cpu.machine().spec();
   co_await exec(cpu, Path::smp_call_function_many_cond_ipi);
-  if (spec.cpu.vendor != hw::Vendor::kAmd) {
-    co_await cpu.barrier();
-    co_await cpu.exec_time(spec.cpu.barrier);
-  }
+  co_await ipi_fence(cpu);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     csds[i]->ipi = true;
     csds[i]->signalled = cpu.now();
@@ -260,10 +258,8 @@ Co<> arch_send_call_function_ipi_mask(Cpu& cpu, const std::vector<CallSingleData
 // Not modelled: cond_func, running locally, ICR shorthands, x2APIC cluster mode.
 Co<> smp_call_function_many(Cpu& cpu, const CpuMask& mask, SmpCallFunc func, void* info,
                             bool wait) {
-  PerCpu& self = this_cpu(cpu);
   const Time issued = cpu.now();
   const CpuMask targets = mask;
-  ++self.preempt_count;
   co_await exec(cpu, Path::smp_call_function_many_cond_head);
   std::vector<CallSingleData*> newly_queued;
   std::vector<CpuId> cpumask_ipi;
@@ -292,11 +288,9 @@ Co<> smp_call_function_many(Cpu& cpu, const CpuMask& mask, SmpCallFunc func, voi
     if (wait) co_await csd_lock_wait(cpu, csd);
     call_done(cpu, csd, target);
   }
-  --self.preempt_count;
 }
 
-// --- the receiving side
-// ---------------------------------------------------------------------------
+// --- the receiving side ---
 
 // Linux: lib/llist.c, llist_reverse_order(): oldest first. Stores to every entry, so each line
 // comes here to be written.

@@ -9,8 +9,7 @@
 
 namespace idlesim::kernel {
 
-// --- hrtimers
-// -------------------------------------------------------------------------------------
+// --- hrtimers ---
 
 namespace {
 
@@ -56,8 +55,7 @@ Co<> hrtimer_cancel(Cpu& cpu, HrTimer& timer) {
   co_await reprogram(cpu);
 }
 
-// --- the tick
-// -------------------------------------------------------------------------------------
+// --- the tick ---
 
 namespace {
 

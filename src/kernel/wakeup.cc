@@ -104,11 +104,7 @@ Co<bool> ttwu_locked(Cpu& cpu, Task& task) {
   if (co_await read_once(cpu, woken.on_cpu) != 0) {
     // Still inside schedule() on its CPU: queue it there, or wait until it has left.
     if (co_await ttwu_queue_wakelist(cpu, woken, target, true)) co_return true;
-    hw::SpinLoop loop;
-    loop.mask = 1;
-    loop.while_set = true;
-    loop.period = cpu.spec().pause + Time::ns(1);
-    co_await cpu.spin(woken.on_cpu, loop);
+    co_await spin_while_set(cpu, woken.on_cpu);
   }
   co_await exec(cpu, Path::select_task_rq_pinned);
   co_await ttwu_queue(cpu, woken, target);

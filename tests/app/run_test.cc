@@ -164,8 +164,7 @@ TEST_F(Run, GoldenTextReport) {
   EXPECT_EQ(text, read_text(golden));
 }
 
-// --- schemas and shipped files
-// --------------------------------------------------------------------
+// --- schemas and shipped files ---
 
 TEST_F(Run, ShippedFilesMatchTheirSchemasAndAreReadWithoutError) {
   const std::filesystem::path configs = IDLESIM_SOURCE_DIR "/sim-configs";

@@ -13,34 +13,14 @@ using hw::Arch;
 using hw::Vector;
 using kernel::Features;
 
-struct Group {
-  Arch arch;
-  const char* wake_queue;
-  const char* schedule_idle;
-};
-void PrintTo(const Group& group, std::ostream* out) {
-  *out << (group.arch == Arch::kX86_64 ? "x86_64 " : "arm64 ") << group.wake_queue << " "
-       << group.schedule_idle;
-}
-std::vector<Group> groups() {
-  std::vector<Group> all;
-  for (const Arch arch : {Arch::kX86_64, Arch::kArm64})
-    for (const char* queue : {"rqlist", "csq_always_ipi", "csq", "csq_notify"})
-      for (const char* schedule : {"full", "sm_idle", "conditional"})
-        all.push_back({arch, queue, schedule});
-  return all;
-}
-
-class Conformance : public ::testing::TestWithParam<Group> {
+class Conformance : public ::testing::TestWithParam<KernelGroup> {
  protected:
-  bool queue_is(const char* name) const { return GetParam().wake_queue == std::string(name); }
-  bool schedule_is(const char* name) const { return GetParam().schedule_idle == std::string(name); }
+  bool queue_is(const char* name) const { return GetParam().wake_queue == name; }
+  bool schedule_is(const char* name) const { return GetParam().schedule_idle == name; }
   template <class Check>
   void for_all_features(Check check) {
-    const Group& group = GetParam();
-    for (const Features& features :
-         all_features(group.arch,
-                      {{"wake_queue", group.wake_queue}, {"schedule_idle", group.schedule_idle}})) {
+    const KernelGroup& group = GetParam();
+    for (const Features& features : group.features()) {
       SCOPED_TRACE(to_string(features));
       KernelUnderTest::Options options;
       options.arch = group.arch;
@@ -50,7 +30,7 @@ class Conformance : public ::testing::TestWithParam<Group> {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Conformance, ::testing::ValuesIn(groups()));
+INSTANTIATE_TEST_SUITE_P(All, Conformance, ::testing::ValuesIn(kernel_groups()));
 
 bool has_flag(const Features& features) { return features.get("polling") == "tif_polling"; }
 // A CPU that has been idle for long says that it polls, if it waits by looking at its flag word.

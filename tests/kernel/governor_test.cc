@@ -69,6 +69,22 @@ class Menu {
   kernel::GovernorChoice choice_;
 };
 
+// The state chosen last was refused: late 6.12.y counts that as an interval without end, 6.10 does
+// not notice.
+TEST(MenuRefusal, LeavesATraceOrNone) {
+  for (const char* governor : {"menu", "menu_6_10"}) {
+    Menu menu;
+    menu.k.kernel.ops = kernel::make_ops(features_of(hw::Arch::kX86_64, {{"governor", governor}}));
+    menu.menu.intervals = {8, 8, 8, 8, 8, 8, 8, 8};
+    menu.dev.last_residency = Time{};
+    menu.select();
+    const Intervals expected = governor == std::string("menu")
+                                   ? Intervals{~std::uint32_t{0}, 8, 8, 8, 8, 8, 8, 8}
+                                   : Intervals{8, 8, 8, 8, 8, 8, 8, 8};
+    EXPECT_EQ(menu.menu.intervals, expected) << governor;
+  }
+}
+
 // Predicted is the typical interval `us`, to the microsecond: a state that pays from `us` on is
 // chosen, one that pays from us + 1 on is not.
 void expect_typical(const Intervals& intervals, int us) {

@@ -9,8 +9,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "idlesim/hw/machine.h"
@@ -19,6 +17,7 @@
 #include "idlesim/kernel/sched.h"
 #include "idlesim/kernel/smp.h"
 #include "idlesim/kernel/timer.h"
+#include "support/kernel_features.h"
 #include "support/record.h"
 
 namespace idlesim::testing {
@@ -84,52 +83,6 @@ inline kernel::KernelSpec constant_costs(hw::Arch arch, std::int64_t instruction
   spec.hz = hz;
   for (kernel::Segment& segment : spec.segments) segment.instructions = instructions;
   return spec;
-}
-
-struct Axis {
-  const char* name;
-  const char* value;
-};
-
-inline kernel::Features features_of(hw::Arch arch, std::initializer_list<Axis> axes) {
-  kernel::Features features;
-  const bool x86 = arch == hw::Arch::kX86_64;
-  features.set("wake_queue", "csq");
-  features.set("schedule_idle", "full");
-  features.set("polling", x86 ? "tif_polling" : "none");
-  features.set("idle_enter", x86 ? "mwait_ecx1" : "wfi");
-  features.set("tick", "governor");
-  features.set("governor", "none");
-  for (const Axis& axis : axes) features.set(axis.name, axis.value);
-  return features;
-}
-
-inline std::string to_string(const kernel::Features& features) {
-  std::string text;
-  for (const kernel::FeatureAxis& axis : kernel::feature_axes())
-    text += std::string(axis.name) + "=" + std::string(features.get(axis.name)) + " ";
-  return text;
-}
-
-// All combinations that exist on `arch`, with `fixed` values held.
-inline std::vector<kernel::Features> all_features(hw::Arch arch,
-                                                  std::initializer_list<Axis> fixed) {
-  std::vector<kernel::Features> all{kernel::Features{}};
-  for (const kernel::FeatureAxis& axis : kernel::feature_axes()) {
-    const auto held = std::find_if(fixed.begin(), fixed.end(),
-                                   [&](const Axis& a) { return axis.name == a.name; });
-    std::vector<kernel::Features> next;
-    for (const kernel::Features& features : all)
-      for (const kernel::FeatureValue& value : axis.values) {
-        if (held != fixed.end() && value.name != held->value) continue;
-        kernel::Features more = features;
-        more.set(axis.name, value.name);
-        next.push_back(more);
-      }
-    all = std::move(next);
-  }
-  std::erase_if(all, [&](const kernel::Features& f) { return !why_impossible(f, arch).empty(); });
-  return all;
 }
 
 // A cross-CPU call as its function saw it.

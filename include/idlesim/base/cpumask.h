@@ -38,7 +38,6 @@ class CpuMask {
   void clear(CpuId cpu) {
     if (index(cpu) < words_.size()) words_[index(cpu)] &= ~bit(cpu);
   }
-  void clear_all() { words_.assign(words_.size(), 0); }
   bool empty() const {
     for (std::uint64_t word : words_)
       if (word != 0) return false;

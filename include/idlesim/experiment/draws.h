@@ -1,5 +1,5 @@
-// Draws of a machine's uncertain parameters: every parameter with a range is varied at once, the
-// same draw for all variants of a comparison.
+// Draws of a machine's uncertain parameters: every parameter with a range but counts (entries of a
+// buffer) is varied at once, the same draw for all variants of a comparison.
 #ifndef IDLESIM_EXPERIMENT_DRAWS_H_
 #define IDLESIM_EXPERIMENT_DRAWS_H_
 

@@ -81,8 +81,7 @@ class Cpu final : public Watcher {
   void* os = nullptr;
   sim::Co<> (*interrupt_handler)(Cpu& cpu, Vector vector) = nullptr;
 
-  // --- awaitables
-  // ---------------------------------------------------------------------------------
+  // --- awaitables ---
 
   struct Exec;
   // Straight-line code. Interrupts, if enabled, are taken inside.
@@ -106,8 +105,6 @@ class Cpu final : public Watcher {
   // smp_mb(): waits for the store buffer and costs a barrier. On x86 after a locked instruction
   // Linux has none (smp_mb__after_atomic is empty there): see Kernel.
   Barrier barrier(SourceLocation where = SourceLocation::current());
-  // What stands for an atomic in a kernel that is built without it.
-  PostedAtomic no_atomic();
 
   // smp_mb__after_atomic(): empty on x86, where the atomic was a full barrier already.
   Barrier barrier_after_atomic(SourceLocation where = SourceLocation::current());
@@ -128,7 +125,6 @@ class Cpu final : public Watcher {
   // MONITOR: arms the address monitor on the word's line (await the load it implies first).
   void monitor(Word& word);
   void disarm_monitor();
-  bool monitor_triggered() const { return monitor_triggered_; }
 
   struct Halt;
   Halt halt(HaltKind kind, const HaltTiming& timing,
@@ -143,8 +139,7 @@ class Cpu final : public Watcher {
   SwitchTo switch_to_new(std::coroutine_handle<>* saved, void (*start)(void*), void* object,
                          SourceLocation where = SourceLocation::current());
 
-  // --- from outside
-  // -------------------------------------------------------------------------------
+  // --- from outside ---
 
   // Runs `start(object)`, which starts the CPU's first context, at `time`.
   void boot(Time time, void (*start)(void*), void* object);
@@ -389,7 +384,6 @@ class Cpu final : public Watcher {
   };
   struct PostedAtomic : MemoryAwaiter {
     bool await_ready() {
-      if (word == nullptr) return true;
       if (!cpu.plain() || cpu.posts_far_ || !word->line().hits_for_write(cpu.watcher_core, cpu.id))
         return slow();
       apply(op, *word, operand, 0);
@@ -480,10 +474,6 @@ inline Cpu::PostedAtomic Cpu::posted_atomic(AtomicOp op, Word& word, std::uint64
                                             SourceLocation where) {
   where_ = where;
   return {{*this, &word, operand, 0, op, posted_kind_}};
-}
-
-inline Cpu::PostedAtomic Cpu::no_atomic() {
-  return {{*this, nullptr, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kNothing}};
 }
 
 inline Cpu::Barrier Cpu::barrier(SourceLocation where) {

@@ -56,7 +56,6 @@ class Machine {
 
   // Per-CPU one-shot timer (TSC deadline, generic timer): raises kLocalTimer at `deadline`.
   void set_timer(CpuId cpu, Time deadline);
-  void cancel_timer(CpuId cpu) { set_timer(cpu, Time::never()); }
 
   // Loads of relax loops come last among the events of an instant, in the order of their CPUs, so
   // that what they see does not depend on which rounds were skipped. True: it is this CPU's turn.

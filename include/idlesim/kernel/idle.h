@@ -34,7 +34,6 @@ Co<> current_clr_polling_and_fold(Cpu& cpu);
 Co<> current_clr_notify_ipi(Cpu& cpu);
 // Without TIF_POLLING_NRFLAG.
 Co<> no_polling(Cpu& cpu);
-Co<bool> no_polling_test(Cpu& cpu);
 
 Co<bool> need_resched(Cpu& cpu);
 // need_resched(), or need_resched_or_ipi() with TIF_NOTIFY_IPI.

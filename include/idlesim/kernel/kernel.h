@@ -43,8 +43,7 @@ inline constexpr std::uint64_t TASK_INTERRUPTIBLE = 1;
 inline constexpr std::uint64_t TASK_DEAD = 0x80;
 inline constexpr std::uint64_t TASK_WAKING = 0x200;
 
-// --- cross-CPU calls
-// ------------------------------------------------------------------------------
+// --- cross-CPU calls ---
 
 inline constexpr std::uint64_t CSD_FLAG_LOCK = 1;
 enum class CsdType : std::uint8_t { kAsync, kSync, kTtwu };
@@ -72,8 +71,7 @@ inline CallSingleData& entry_at(std::uint64_t address) {
   return *reinterpret_cast<CallSingleData*>(static_cast<std::uintptr_t>(address));
 }
 
-// --- tasks
-// ----------------------------------------------------------------------------------------
+// --- tasks ---
 
 struct Task {
   std::int32_t pid = 0;  // 0: an idle task
@@ -89,13 +87,12 @@ struct Task {
   std::coroutine_handle<> context;  // to continue it while it is switched out
   sim::Root root;
   Co<> (*entry)(Cpu& cpu, Task& task) = nullptr;
-  void* data = nullptr;     // the workload's
-  Cpu* data_cpu = nullptr;  // that switches to it
+  void* data = nullptr;      // the workload's
+  Cpu* first_cpu = nullptr;  // that switches to it for the first time
   HrTimer sleep_timer;
 };
 
-// --- run queues and per-CPU data
-// ------------------------------------------------------------------
+// --- run queues and per-CPU data ---
 
 struct SchedDomain {
   const char* name = "";
@@ -122,7 +119,6 @@ struct PerCpu {
   Word stack;                                             // of the idle task
   std::vector<CallSingleData*> flushed;                   // scratch of the queue's flush
   std::vector<Task*> wakeups;
-  int preempt_count = 0;
 
   // struct rq
   Word rq_lock;
@@ -144,8 +140,7 @@ struct PerCpu {
   CpuidleDevice cpuidle;
 };
 
-// --- what kernels differ in
-// -----------------------------------------------------------------------
+// --- what kernels differ in ---
 
 enum class SchedMode : std::uint8_t { kNone, kIdle };
 
@@ -173,7 +168,7 @@ struct KernelOps {
   // do_idle()'s end: schedule_idle(), always or if asked for.
   Co<> (*idle_schedule)(Cpu& cpu) = nullptr;
   // __schedule() of the idle task with an empty run queue: decides that idle goes on.
-  Co<Task*> (*pick_next_task_idle)(Cpu& cpu, SchedMode mode) = nullptr;
+  Co<Task*> (*pick_next_task_idle)(Cpu& cpu) = nullptr;
   // TIF_POLLING_NRFLAG of the idle task, without a barrier (__current_set_polling() and
   // __current_clr_polling()); the two tests return whether to stay awake.
   Co<> (*current_set_polling)(Cpu& cpu) = nullptr;
@@ -202,8 +197,7 @@ struct KernelOps {
   bool menu_records_refusals = false;
 };
 
-// --- the kernel
-// -----------------------------------------------------------------------------------
+// --- the kernel ---
 
 // What else runs on the machine: pairs of pinned tasks that share a CPU for a while, so that
 // rd->overloaded is set. A Poisson process drawn from the seed, the same for every variant.
@@ -288,8 +282,21 @@ inline Cpu::Exec exec(Cpu& cpu, Path path, SourceLocation where = SourceLocation
   return cpu.exec(this_cpu(cpu).kernel->cost(path), where);
 }
 
-// --- Linux's words for memory accesses
-// ------------------------------------------------------------
+// One round of a relax loop that goes on while no bit of `mask` is set: the segment `round`, and a
+// PAUSE.
+hw::SpinLoop relax_loop(Cpu& cpu, Path round, std::uint64_t mask);
+// Spins until bit 0 of `word` is clear: a lock, a task's on_cpu. A round is a PAUSE, and 1 ns for
+// the test and the jump.
+inline Cpu::Spin spin_while_set(Cpu& cpu, Word& word,
+                                SourceLocation where = SourceLocation::current()) {
+  hw::SpinLoop loop;
+  loop.mask = 1;
+  loop.while_set = true;
+  loop.period = cpu.spec().pause + Time::ns(1);
+  return cpu.spin(word, loop, where);
+}
+
+// --- Linux's words for memory accesses ---
 
 inline Cpu::Load read_once(Cpu& cpu, Word& word, SourceLocation where = SourceLocation::current()) {
   return cpu.load(word, where);

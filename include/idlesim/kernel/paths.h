@@ -86,13 +86,11 @@ namespace idlesim::kernel {
   X(irq_entry_rcu_watching, 0, 0, 1)                \
   X(irq_entry_tick_stopped, 0, 0, 0)                \
   X(irq_entry_from_kernel, 0, 0, 1)                 \
-  X(irq_entry_from_user, 0, 0, 1)                   \
   X(sysvec_call_function_single_body, 0, 0, 0)      \
   X(irq_exit, 0, 0, 1)                              \
   X(irq_exit_rcu_watching, 0, 0, 1)                 \
   X(irq_exit_stay_idle, 0, 0, 0)                    \
   X(irq_exit_from_kernel, 0, 0, 1)                  \
-  X(irq_exit_from_user, 0, 0, 1)                    \
   X(reschedule_ipi, 0, 0, 2)                        \
   X(timer_interrupt_tick, 0, 0, 3)                  \
   X(timer_interrupt_tick_idle, 0, 0, 3)             \

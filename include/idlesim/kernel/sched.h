@@ -40,8 +40,8 @@ Co<> ttwu_queue_rqlist(Cpu& cpu, Task& task, CpuId target);
 Co<> scheduler_ipi_fold(Cpu& cpu);
 Co<> scheduler_ipi_rqlist(Cpu& cpu);
 Co<> drain_rqlist(Cpu& cpu);
-Co<Task*> pick_next_task_idle_full(Cpu& cpu, SchedMode mode);
-Co<Task*> pick_next_task_sm_idle(Cpu& cpu, SchedMode mode);
+Co<Task*> pick_next_task_idle_full(Cpu& cpu);
+Co<Task*> pick_next_task_sm_idle(Cpu& cpu);
 Co<> schedule_idle_always(Cpu& cpu);
 Co<> schedule_idle_if_needed(Cpu& cpu);
 
