@@ -19,7 +19,7 @@ Meter::Meter(Measurement& result, int nr_cpus)
 
 std::uint32_t Meter::wants() const {
   return trace::kinds<trace::LineTransfer, trace::IpiSent, trace::IpiElided, trace::InterruptTaken,
-                      trace::CallDone, trace::CallStarted, trace::ScheduleIdle>();
+                      trace::CallDone, trace::CallStarted, trace::ScheduleIdle, trace::Sample>();
 }
 
 void Meter::on(const trace::LineTransfer& event) {
@@ -66,6 +66,11 @@ void Meter::on(const trace::ScheduleIdle& event) {
   result_.schedule_idle_nothing += event.nothing_to_run ? 1 : 0;
   result_.newidle_walks += event.cpus_walked > 0 ? 1 : 0;
   result_.newidle_cpus_read += event.cpus_walked;
+}
+
+void Meter::on(const trace::Sample& event) {
+  if (event.metric >= result_.samples.size()) result_.samples.resize(event.metric + 1u);
+  result_.samples[event.metric].record(event.value);
 }
 
 // --- putting runs together ---
@@ -115,6 +120,13 @@ void add_counters(const Runs& runs, const std::vector<std::string>& lines,
   }
 }
 
+void add_stage(const char* name, const report::Histogram& samples, double total,
+               report::Variant& variant) {
+  variant.stages.push_back({name, report::round_for_report(samples.mean() / 1000),
+                            static_cast<double>(samples.quantile(0.99)) / 1000,
+                            report::round_for_report(samples.mean() / total)});
+}
+
 void add_stages(const Runs& runs, report::Variant& variant) {
   constexpr const char* kNames[] = {
       "queue: push on the target's list", "signal: flag word or ICR write",
@@ -127,9 +139,43 @@ void add_stages(const Runs& runs, report::Variant& variant) {
   }
   if (pooled[0].empty()) return;
   for (std::size_t stage = 0; stage < kCallStages; ++stage)
-    variant.stages.push_back({kNames[stage], report::round_for_report(pooled[stage].mean() / 1000),
-                              static_cast<double>(pooled[stage].quantile(0.99)) / 1000,
-                              report::round_for_report(pooled[stage].mean() / total)});
+    add_stage(kNames[stage], pooled[stage], total, variant);
+}
+
+// What the workload measures itself: metrics, and the stages of its operations.
+void add_own(const Runs& runs, const std::vector<workload::MetricInfo>& own,
+             report::Variant& variant) {
+  struct Part {
+    const char* name;
+    report::Histogram samples;
+  };
+  std::vector<Part> stages;
+  double total = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const workload::MetricInfo& info = own[i];
+    report::MetricBuilder builder(
+        {info.id, info.unit,
+         info.higher_is_better ? report::Better::kHigher : report::Better::kLower, info.scale});
+    for (const Measurement* run : runs)
+      builder.add_run(i < run->samples.size() ? run->samples[i] : report::Histogram());
+    if (builder.pooled().empty()) continue;
+    if (!info.stage) {
+      variant.metrics.push_back(builder.build());
+      continue;
+    }
+    stages.push_back({info.id, builder.pooled()});
+    total += builder.pooled().mean();
+  }
+  for (const Part& part : stages) add_stage(part.name, part.samples, total, variant);
+}
+
+void add_own_counters(const Runs& runs, report::Variant& variant) {
+  if (runs.empty()) return;
+  for (std::size_t i = 0; i < runs.front()->counters.size(); ++i) {
+    report::Counter sum{runs.front()->counters[i].name, 0};
+    for (const Measurement* run : runs) sum.value += run->counters[i].value;
+    variant.counters.push_back(sum);
+  }
 }
 
 // Runs differ in how many calls find the target polling, and in whether it walks run queues.
@@ -165,14 +211,16 @@ void add_regimes(const Runs& runs, report::Variant& variant) {
 }  // namespace
 
 void assemble(const std::vector<const Measurement*>& runs, const std::vector<std::string>& lines,
-              report::Variant& variant) {
+              const std::vector<workload::MetricInfo>& own, report::Variant& variant) {
   variant.runs = static_cast<int>(runs.size());
   add_metric(runs, "run_time_ns", &Measurement::run_time, variant);
   add_metric(runs, "call_round_trip_ns", &Measurement::call_round_trip, variant);
   add_metric(runs, "ipi_delivery_ns", &Measurement::ipi_delivery, variant);
   add_metric(runs, "elided_wake_ns", &Measurement::elided_wake, variant);
+  add_own_counters(runs, variant);
   add_counters(runs, lines, variant);
   add_stages(runs, variant);
+  add_own(runs, own, variant);
   add_regimes(runs, variant);
 }
 

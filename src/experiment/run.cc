@@ -76,7 +76,10 @@ RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t ru
                           machine.stories());
   }
   outcome.finished = workload->finished();
-  if (outcome.finished) outcome.measurement.run_time.record(workload->run_time().count_ps());
+  if (outcome.finished) {
+    outcome.measurement.run_time.record(workload->run_time().count_ps());
+    outcome.measurement.counters = workload->counters();
+  }
   outcome.line_names = machine.line_names();
   outcome.simulated = machine.now();
   outcome.events = machine.engine().events();
@@ -180,7 +183,7 @@ report::Report run_scenario(const Scenario& scenario, const RunOptions& options)
       lines = outcome.line_names;
     }
     report.incomplete = report.incomplete || static_cast<int>(runs.size()) < scenario.runs;
-    assemble(runs, lines, out);
+    assemble(runs, lines, variant.workload->metrics(), out);
     report.variants.push_back(std::move(out));
   }
   return report;

@@ -11,6 +11,7 @@
 #include "idlesim/report/histogram.h"
 #include "idlesim/report/report.h"
 #include "idlesim/trace/trace.h"
+#include "idlesim/workload/workload.h"
 
 namespace idlesim::experiment {
 
@@ -33,8 +34,10 @@ struct Measurement {
   std::uint64_t schedule_idle_nothing = 0;
   std::uint64_t newidle_walks = 0;
   std::uint64_t newidle_cpus_read = 0;
-  std::array<std::uint64_t, 3> interrupts{};  // by trace::Context
-  std::vector<std::uint64_t> line_transfers;  // by line name
+  std::array<std::uint64_t, 3> interrupts{};     // by trace::Context
+  std::vector<std::uint64_t> line_transfers;     // by line name
+  std::vector<report::Histogram> samples;        // by the workload's metric
+  std::vector<workload::CounterValue> counters;  // the workload's own
 };
 
 // Listens to one run. Measures from the first call on, not the boot.
@@ -50,15 +53,16 @@ class Meter final : public trace::Listener {
   void on(const trace::CallDone& event) override;
   void on(const trace::CallStarted& event) override;
   void on(const trace::ScheduleIdle& event) override;
+  void on(const trace::Sample& event) override;
 
  private:
   Measurement& result_;
   std::vector<Time> sent_;  // last call-function IPI to each CPU
 };
 
-// Puts the runs of a variant together. `runs` in run order; null entries were not finished.
+// Puts the finished runs of a variant together, in run order. `own` are the workload's metrics.
 void assemble(const std::vector<const Measurement*>& runs, const std::vector<std::string>& lines,
-              report::Variant& variant);
+              const std::vector<workload::MetricInfo>& own, report::Variant& variant);
 
 }  // namespace idlesim::experiment
 

@@ -128,7 +128,14 @@ struct CallStarted {
   bool elided;
 };
 
-inline constexpr int kKinds = 11;
+// A value of the workload's own metric `metric` (index into WorkloadSpec::metrics()).
+struct Sample {
+  static constexpr int kKind = 11;
+  std::uint16_t metric;
+  std::int64_t value;  // in 1/scale of the metric's unit; times in picoseconds
+};
+
+inline constexpr int kKinds = 12;
 
 // Overrides what it wants to hear and says so in wants().
 class Listener {
@@ -147,6 +154,7 @@ class Listener {
   virtual void on(const Switch&) {}
   virtual void on(const Wakeup&) {}
   virtual void on(const CallStarted&) {}
+  virtual void on(const Sample&) {}
 };
 
 template <class... Events>
