@@ -8,23 +8,21 @@
 
 namespace idlesim::hw {
 
-Cpu::Cpu(Machine& machine, CpuId cpu_id)
+Cpu::Cpu(Machine& machine, CpuId cpu_id, CpuId cpu_turn)
     : id(cpu_id),
+      turn(cpu_turn),
       machine_(machine),
       spec_(machine.spec().cpu),
       gate_(&machine.gate),
       engine_(machine.engine()),
       slot_(engine_.add_slot(fire, this)),
       store_slot_(engine_.add_slot(drained, this)) {
-  watcher_core = machine.topology().core(cpu_id);
   atomic_ = spec_.atomic;
   if (spec_.arch != Arch::kX86_64) {
     posted_kind_ = MemoryOp::Kind::kPostedAtomic;
     posts_far_ = machine.spec().coherence.atomics == Atomics::kFar;
   }
-  watcher_cpu = cpu_id;
-  transaction_.cpu = store_transaction_.cpu = cpu_id;
-  transaction_.core = store_transaction_.core = watcher_core;
+  place(machine.placement(cpu_id));
   transaction_.slot = slot_;
   store_transaction_.slot = store_slot_;
 }
@@ -35,7 +33,12 @@ void Cpu::boot(Time time, void (*start)(void*), void* object) {
   CHECK(wait_ == Wait::kOff, "a CPU boots once");
   start_ = start;
   start_object_ = object;
-  arm(time);
+  if (machine_.is_guest()) {
+    wait_ = Wait::kPaused;
+    paused_.wait = Wait::kOff;
+  } else {
+    arm(time);
+  }
 }
 
 void Cpu::resume(std::coroutine_handle<> handle) {
@@ -66,13 +69,21 @@ void Cpu::trampoline() {
         wait_ = Wait::kRunning;
         start_(start_object_);
         break;
+      case Next::kEnterGuest:
+        guest_->enter(*this);
+        break;
+      case Next::kLeave:
+        leave(Wait::kRunning, {});
+        break;
     }
   }
 }
 
 // An instruction has ended: the boundary at which a pending interrupt is taken.
 void Cpu::continue_or_interrupt() {
-  if (irq_enabled_ && pending_ != 0) {
+  if (stop_) [[unlikely]] {
+    leave(Wait::kRunning, {});
+  } else if (irq_enabled_ && pending_ != 0) {
     begin_interrupt(Wait::kRunning, {});
     trampoline();
   } else {
@@ -85,6 +96,9 @@ void Cpu::continue_or_interrupt() {
 void Cpu::after_op(bool complete) {
   if (complete) {
     continue_or_interrupt();
+  } else if (wait_ == Wait::kSpin && stop_) {
+    stop_ = false;
+    stop(exit_.reason);
   } else if (wait_ == Wait::kSpin && irq_enabled_ && pending_ != 0) {
     if (spin_.watching) spin_stop_watching();
     begin_interrupt(Wait::kSpin, spin_round_time(spin_.round + 1) - now());
@@ -108,7 +122,7 @@ void Cpu::fire(void* cpu) {
         self.spin_skip(self.spin_exit_round() - 1);
         self.spin_stop_watching();
       }
-      if (self.machine_.take_spin_turn(self)) self.spin_turn();
+      if (self.machine_.physical().take_spin_turn(self)) self.spin_turn();
       break;
     case Wait::kHalt:
       self.waking_ = false;
@@ -122,6 +136,8 @@ void Cpu::fire(void* cpu) {
     case Wait::kRunning:
     case Wait::kDrain:
     case Wait::kGate:
+    case Wait::kGuest:
+    case Wait::kPaused:
       CHECK(false, "a CPU that waits for no event was fired");
       break;
   }
@@ -149,7 +165,7 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
         spin_skip(spin_next_round() - 1);
         spin_stop_watching();
       }
-      machine_.give_up_spin_turn(id);
+      machine_.physical().give_up_spin_turn(turn);
       begin_interrupt(Wait::kSpin, spin_round_time(spin_.round + 1) - now());
       trampoline();
       return;
@@ -162,8 +178,11 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
       begin_interrupt(Wait::kGate, {});
       trampoline();
       return;
+    case Wait::kGuest:
+      guest_->stop(Exit::kInterrupt);
+      return;
     default:
-      return;  // at the end of the instruction, or when interrupts are enabled
+      return;  // at the end of the instruction, when interrupts are enabled, or on entry
   }
 }
 
@@ -193,6 +212,10 @@ void Cpu::end_interrupt() {
     start_handler();
     return;
   }
+  return_to_interrupted();
+}
+
+void Cpu::return_to_interrupted() {
   const Interrupted back = interrupted_.back();
   interrupted_.pop_back();
   handle_ = back.handle;
@@ -242,6 +265,11 @@ Cpu::Halt Cpu::halt(HaltKind kind, const HaltTiming& timing, SourceLocation wher
 }
 
 void Cpu::Halt::await_suspend(std::coroutine_handle<> handle) const {
+  if ((kind == HaltKind::kHlt || kind == HaltKind::kWfi) && cpu.traps(Exit::kHlt)) {
+    if (kind == HaltKind::kHlt) cpu.irq_enabled_ = true;
+    cpu.trap({Exit::kHlt, 0}, handle);
+    return;
+  }
   cpu.halt_kind_ = kind;
   cpu.halt_timing_ = timing;
   cpu.suspend(handle, Wait::kGate);
@@ -314,7 +342,7 @@ std::string Cpu::story() const {
   std::string text = file.substr(file.rfind('/') + 1) + ":" + std::to_string(where_.line) + " " +
                      where_.function + "(), ";
   const auto line_of = [this](const Word* word) {
-    return machine_.line_names()[word->line().name()];
+    return machine_.physical().line_names()[word->line().name()];
   };
   switch (wait_) {
     case Wait::kOff:
@@ -338,9 +366,15 @@ std::string Cpu::story() const {
       text += op_.word != nullptr ? "about to access line " + line_of(op_.word)
                                   : std::string("about to halt");
       break;
+    case Wait::kGuest:
+      text += "executing a guest";
+      break;
+    case Wait::kPaused:
+      text += "not executing: its host does not let it";
+      break;
     case Wait::kHalt:
       text += monitored_ != nullptr
-                  ? "asleep, monitoring " + machine_.line_names()[monitored_->name()]
+                  ? "asleep, monitoring " + machine_.physical().line_names()[monitored_->name()]
                   : std::string("asleep");
       break;
   }

@@ -11,11 +11,40 @@ Machine::Machine(const MachineSpec& spec, std::uint64_t seed, std::uint64_t run)
       seed_(seed),
       run_(run),
       topology_(spec.topology),
-      directory_(engine_, tracer_, topology_, spec.coherence),
+      physical_(this),
+      own_engine_(std::make_unique<sim::Engine>()),
+      engine_(*own_engine_),
+      own_directory_(std::make_unique<Directory>(engine_, tracer_, topology_, spec.coherence)),
+      directory_(*own_directory_),
       line_spread_(seed, run, "line-spread", 0),
       spin_slot_(engine_.add_slot(spin_turn_event, this)),
       spin_waiting_(topology_.nr_cpus()) {
-  for (CpuId id = 0; id < nr_cpus(); ++id) cpus_.emplace_back(*this, id);
+  add_cpus();
+}
+
+Machine::Machine(const MachineSpec& spec, Machine& physical, std::vector<CpuId> placement,
+                 Platform& platform)
+    : spec_(spec),
+      seed_(physical.seed_),
+      run_(physical.run_),
+      topology_(spec.topology),
+      physical_(&physical),
+      platform_(&platform),
+      placement_(std::move(placement)),
+      engine_(physical.engine_),
+      directory_(physical.directory_),
+      line_spread_(physical.seed_, physical.run_, "guest-line-spread", 0),
+      spin_slot_(0) {
+  CHECK(static_cast<int>(placement_.size()) == nr_cpus(), "every CPU of a guest has a place");
+  add_cpus();
+  for (Cpu& cpu : cpus_) cpu.platform = platform_;
+}
+
+void Machine::add_cpus() {
+  for (CpuId id = 0; id < nr_cpus(); ++id) {
+    const auto turn = static_cast<CpuId>(physical_->turns_.size());
+    physical_->turns_.push_back(&cpus_.emplace_back(*this, id, turn));
+  }
   for (CpuId id = 0; id < nr_cpus(); ++id) {
     Timer& timer = timers_.emplace_back(Timer{this, id, 0});
     timer.slot = engine_.add_slot(timer_event, &timer);
@@ -26,14 +55,16 @@ Line& Machine::new_line(LineName name, NodeId node) {
   const int spread = spec_.coherence.spread_permille;
   int scale = 1000;
   if (spread > 0) scale += static_cast<int>(line_spread_.uniform_int(-spread, spread));
-  return lines_.emplace_back(directory_, name, node, scale);
+  const NodeId home = is_guest() ? physical_->topology().node(placement_.front()) : node;
+  return lines_.emplace_back(directory_, name, home, scale);
 }
 
 LineName Machine::line_name(std::string_view name) {
-  for (std::size_t i = 0; i < line_names_.size(); ++i)
-    if (line_names_[i] == name) return static_cast<LineName>(i);
-  line_names_.emplace_back(name);
-  return static_cast<LineName>(line_names_.size() - 1);
+  std::vector<std::string>& names = physical_->line_names_;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == name) return static_cast<LineName>(i);
+  names.emplace_back(name);
+  return static_cast<LineName>(names.size() - 1);
 }
 
 Time Machine::delivery_latency(CpuId from, CpuId to) const {
@@ -53,6 +84,10 @@ Time Machine::delivery_latency(CpuId from, CpuId to) const {
 void Machine::send_ipi(CpuId from, CpuId to, Vector vector) {
   CHECK(to >= 0 && to < nr_cpus(), "an IPI goes to a CPU of the machine");
   tracer_.emit(trace::IpiSent{now(), from, to, static_cast<std::uint8_t>(vector)});
+  if (is_guest()) {
+    platform_->post_ipi(cpu(from), to, vector);
+    return;
+  }
   engine_.post(now() + delivery_latency(from, to), deliver_event, this,
                static_cast<std::uint64_t>(to) << 8 | static_cast<std::uint64_t>(vector));
 }
@@ -69,36 +104,42 @@ void Machine::set_timer(CpuId cpu, Time deadline) {
 
 void Machine::timer_event(void* timer) {
   const Timer& self = *static_cast<Timer*>(timer);
-  self.machine->cpu(self.cpu).deliver(Vector::kLocalTimer);
+  Cpu& cpu = self.machine->cpu(self.cpu);
+  if (!self.machine->is_guest())
+    cpu.deliver(Vector::kLocalTimer);
+  else if (cpu.host() != nullptr)
+    cpu.stop(Exit::kTimer);
+  else
+    self.machine->platform_->timer_expired(cpu);
 }
 
 bool Machine::take_spin_turn(Cpu& cpu) {
   if (engine_.next_time() == now() || !spin_waiting_.empty()) {
-    spin_waiting_.set(cpu.id);
+    spin_waiting_.set(cpu.turn);
     engine_.schedule(spin_slot_, now());
     return false;
   }
-  begin_spin_turn(cpu.id);
+  begin_spin_turn(cpu.turn);
   return true;
 }
 
-void Machine::begin_spin_turn(CpuId cpu) {
-  spin_cpu_ = spin_time_ == now() ? std::max(spin_cpu_, cpu) : cpu;
+void Machine::begin_spin_turn(CpuId turn) {
+  spin_cpu_ = spin_time_ == now() ? std::max(spin_cpu_, turn) : turn;
   spin_time_ = now();
 }
 
 void Machine::spin_turn_event(void* machine) {
   Machine& self = *static_cast<Machine*>(machine);
-  const CpuId cpu = self.spin_waiting_.first();
-  if (cpu == kNoCpu) return;  // interrupts came first
+  const CpuId turn = self.spin_waiting_.first();
+  if (turn == kNoCpu) return;  // interrupts came first
   if (self.engine_.next_time() == self.now()) {
     self.engine_.schedule(self.spin_slot_, self.now());
     return;
   }
-  self.spin_waiting_.clear(cpu);
+  self.spin_waiting_.clear(turn);
   if (self.spin_waiting_.first() != kNoCpu) self.engine_.schedule(self.spin_slot_, self.now());
-  self.begin_spin_turn(cpu);
-  self.cpu(cpu).spin_turn();
+  self.begin_spin_turn(turn);
+  self.turns_[static_cast<std::size_t>(turn)]->spin_turn();
 }
 
 std::string Machine::stories() const {

@@ -83,7 +83,7 @@ std::uint64_t Cpu::spin_exit_round() const {
 
 // The next round to come: a load of this instant counts as done if its turn has passed.
 std::uint64_t Cpu::spin_next_round() const {
-  return spin_round_at(machine_.spin_turn_passed(id) ? now() + Time::ps(1) : now());
+  return spin_round_at(machine_.physical().spin_turn_passed(turn) ? now() + Time::ps(1) : now());
 }
 
 // Of the rounds after the last one done up to and including `to`, with their clock checks.

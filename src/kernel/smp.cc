@@ -138,10 +138,8 @@ Co<> ipi_fence(Cpu& cpu) {
 // Linux: arch/x86/kernel/apic/x2apic_phys.c, x2apic_send_IPI(); drivers/irqchip/irq-gic-v3.c,
 // gic_ipi_send_mask().
 Co<> arch_send_ipi(Cpu& cpu, CpuId target, hw::Vector vector) {
-  const hw::MachineSpec& spec = cpu.machine().spec();
   co_await ipi_fence(cpu);
-  co_await cpu.exec_time(spec.interrupt.send);
-  cpu.machine().send_ipi(cpu.id, target, vector);
+  co_await cpu.send_ipi(target, vector);
 }
 
 // Linux: kernel/smp.c, send_call_function_single_ipi().
@@ -241,14 +239,12 @@ CallSingleData& cfd_entry(Cpu& cpu, CpuId target) {
 // Linux: arch/x86/kernel/apic/x2apic_phys.c, __x2apic_send_IPI_mask(): one write per CPU.
 Co<> arch_send_call_function_ipi_mask(Cpu& cpu, const std::vector<CallSingleData*>& csds,
                                       const std::vector<CpuId>& targets) {
-  const hw::MachineSpec& spec = cpu.machine().spec();
   co_await exec(cpu, Path::smp_call_function_many_cond_ipi);
   co_await ipi_fence(cpu);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     csds[i]->ipi = true;
     csds[i]->signalled = cpu.now();
-    co_await cpu.exec_time(spec.interrupt.send);
-    cpu.machine().send_ipi(cpu.id, targets[i], hw::Vector::kCallFunction);
+    co_await cpu.send_ipi(targets[i], hw::Vector::kCallFunction);
   }
 }
 

@@ -33,9 +33,8 @@ Co<> reprogram(Cpu& cpu) {
   HrTimerBase& base = this_cpu(cpu).hrtimers;
   const Time first = base.queue.empty() ? Time::never() : base.queue.front()->expires;
   if (first == base.programmed) co_return;
-  co_await cpu.exec_time(cpu.machine().spec().timer_program);
   base.programmed = first;
-  cpu.machine().set_timer(cpu.id, first == Time::never() ? first : std::max(first, cpu.now()));
+  co_await cpu.program_timer(first);
 }
 
 }  // namespace

@@ -203,8 +203,8 @@ class Line {
   void handed_over() { last_writer_ = kNoCpu; }
 
   // Puts `transaction` in line. True if it is in service and nothing else waits to hear of it: the
-  // requester must arm transaction.slot for done_at, or complete it at done_at if nothing can happen
-  // before. Otherwise the line arms the slot, now or when its turn comes.
+  // requester must arm transaction.slot for done_at, or complete it at done_at if nothing can
+  // happen before. Otherwise the line arms the slot, now or when its turn comes.
   bool request(Transaction& transaction);
   // Must be called when the slot fires; afterwards the requester's core has what it asked for and
   // the next request is on its way.

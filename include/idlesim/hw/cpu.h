@@ -22,6 +22,7 @@
 #include "idlesim/base/types.h"
 #include "idlesim/hw/coherence.h"
 #include "idlesim/hw/interrupt.h"
+#include "idlesim/hw/platform.h"
 #include "idlesim/sim/co.h"
 #include "idlesim/sim/engine.h"
 
@@ -67,11 +68,13 @@ struct SpinLoop {
 
 class Cpu final : public Watcher {
  public:
-  Cpu(Machine& machine, CpuId id);
+  // `turn`: its place among all CPUs of the physical machine, guests' included.
+  Cpu(Machine& machine, CpuId id, CpuId turn);
   Cpu(const Cpu&) = delete;
   Cpu& operator=(const Cpu&) = delete;
 
   const CpuId id;
+  const CpuId turn;
   CoreId core() const { return watcher_core; }
   Machine& machine() const { return machine_; }
   const CpuSpec& spec() const { return spec_; }
@@ -139,6 +142,26 @@ class Cpu final : public Watcher {
   SwitchTo switch_to_new(std::coroutine_handle<>* saved, void (*start)(void*), void* object,
                          SourceLocation where = SourceLocation::current());
 
+  struct SendIpi;
+  // ICR write, SGI1R write.
+  SendIpi send_ipi(CpuId to, Vector vector, SourceLocation where = SourceLocation::current());
+  struct ProgramTimer;
+  // Sets the deadline of this CPU's timer; Time::never(): none.
+  ProgramTimer program_timer(Time deadline, SourceLocation where = SourceLocation::current());
+
+  // --- virtualisation (src/hw/guest.cc)
+
+  // Of a guest's CPU; nullptr on bare metal.
+  Platform* platform = nullptr;
+  struct RunGuest;
+  // Lets `guest` execute on this CPU until it exits or an interrupt arrives here; returns why it
+  // stopped, `exit` after it did. Interrupts are off.
+  RunGuest run_guest(Cpu& guest, Time exit, SourceLocation where = SourceLocation::current());
+  // A guest's CPU, while it executes: leaves at the next instruction boundary.
+  void stop(Exit reason);
+  // The physical CPU that a guest's CPU executes on; nullptr while it stands still.
+  Cpu* host() const { return host_; }
+
   // --- from outside ---
 
   // Runs `start(object)`, which starts the CPU's first context, at `time`.
@@ -189,9 +212,19 @@ class Cpu final : public Watcher {
     kDrain,    // for the store buffer
     kSpin,
     kHalt,
-    kGate,  // at the StepGate
+    kGate,    // at the StepGate
+    kGuest,   // a guest executes on it
+    kPaused,  // a guest's CPU that does not execute
   };
-  enum class Next : std::uint8_t { kNothing, kInterrupt, kInterruptDone, kSwitch, kStart };
+  enum class Next : std::uint8_t {
+    kNothing,
+    kInterrupt,
+    kInterruptDone,
+    kSwitch,
+    kStart,
+    kEnterGuest,
+    kLeave,
+  };
   struct MemoryOp {
     enum class Kind : std::uint8_t {
       kNothing,
@@ -227,7 +260,8 @@ class Cpu final : public Watcher {
     bool deadline_gated = false;
   };
 
-  // What an interrupt has stopped. `remaining`: of the stretch, or to the loop's next load.
+  // What an interrupt or an exit has stopped. `remaining`: of the stretch, or to the loop's next
+  // load.
   struct Interrupted {
     std::coroutine_handle<> handle;
     Wait wait;
@@ -253,7 +287,15 @@ class Cpu final : public Watcher {
   void begin_interrupt(Wait wait, Time remaining);
   void start_handler();
   void end_interrupt();
+  void return_to_interrupted();
   static void interrupt_done(void* cpu);
+
+  void place(CpuId physical);
+  void enter(Cpu& host);
+  void leave(Wait wait, Time remaining);
+  void guest_left(const ExitInfo& exit);
+  void trap(const ExitInfo& exit, std::coroutine_handle<> handle);
+  bool traps(Exit reason) const;
 
   // Each returns true if the operation is complete now; otherwise wait_ says what it waits for.
   bool start_op();
@@ -321,6 +363,12 @@ class Cpu final : public Watcher {
   Line* monitored_ = nullptr;
   std::vector<Interrupted> interrupted_;
   std::vector<std::unique_ptr<sim::Root>> handlers_;  // one per nesting level
+  Cpu* guest_ = nullptr;                              // of a physical CPU
+  Cpu* host_ = nullptr;                               // of a guest's
+  Interrupted paused_{};
+  ExitInfo exit_;
+  Time exit_time_;
+  bool stop_ = false;
   SourceLocation where_;
   std::uint64_t instructions_ = 0;
 
@@ -359,7 +407,7 @@ class Cpu final : public Watcher {
   };
   struct Load : MemoryAwaiter {
     bool await_ready() {
-      if (!cpu.plain() || !word->line().hits(cpu.watcher_core, cpu.id)) return slow();
+      if (!cpu.plain() || !word->line().hits(cpu.watcher_core, cpu.watcher_cpu)) return slow();
       hit = true;
       value = word->peek();
       return true;
@@ -368,7 +416,8 @@ class Cpu final : public Watcher {
   };
   struct Store : MemoryAwaiter {
     bool await_ready() {
-      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.id)) return slow();
+      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu))
+        return slow();
       word->poke(operand);
       return true;
     }
@@ -376,7 +425,8 @@ class Cpu final : public Watcher {
   };
   struct Atomic : MemoryAwaiter {
     bool await_ready() {
-      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.id)) return slow();
+      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu))
+        return slow();
       value = apply(op, *word, operand, expected);
       return finish_hit(cpu.atomic_);
     }
@@ -384,7 +434,8 @@ class Cpu final : public Watcher {
   };
   struct PostedAtomic : MemoryAwaiter {
     bool await_ready() {
-      if (!cpu.plain() || cpu.posts_far_ || !word->line().hits_for_write(cpu.watcher_core, cpu.id))
+      if (!cpu.plain() || cpu.posts_far_ ||
+          !word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu))
         return slow();
       apply(op, *word, operand, 0);
       return finish_hit(cpu.atomic_);
@@ -420,6 +471,31 @@ class Cpu final : public Watcher {
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> handle) const;
     void await_resume() const {}
+  };
+  struct SendIpi {
+    Cpu& cpu;
+    CpuId to;
+    Vector vector;
+    bool trapped;
+    bool await_ready() const;
+    void await_suspend(std::coroutine_handle<> handle) const;
+    void await_resume() const;
+  };
+  struct ProgramTimer {
+    Cpu& cpu;
+    Time deadline;
+    bool trapped;
+    bool await_ready() const;
+    void await_suspend(std::coroutine_handle<> handle) const;
+    void await_resume() const;
+  };
+  struct RunGuest {
+    Cpu& cpu;
+    Cpu& guest;
+    Time exit;
+    bool await_ready() const;
+    void await_suspend(std::coroutine_handle<> handle) const;
+    ExitInfo await_resume() const { return cpu.exit_; }
   };
   struct SwitchTo {
     Cpu& cpu;

@@ -27,18 +27,28 @@ class Machine {
  public:
   // `seed` and `run` select the random streams of this run. The spec must outlive the machine.
   Machine(const MachineSpec& spec, std::uint64_t seed, std::uint64_t run);
+  // A guest of `physical`: its own CPUs, timers and trace, on the cache lines and the clock of the
+  // physical machine. CPU i executes on `placement[i]` at first. Both must outlive it.
+  Machine(const MachineSpec& spec, Machine& physical, std::vector<CpuId> placement,
+          Platform& platform);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
   const MachineSpec& spec() const { return spec_; }
   const Topology& topology() const { return topology_; }
+  Machine& physical() const { return *physical_; }
+  bool is_guest() const { return platform_ != nullptr; }
+  CpuId placement(CpuId cpu) const {
+    return is_guest() ? placement_[static_cast<std::size_t>(cpu)] : cpu;
+  }
   sim::Engine& engine() { return engine_; }
   trace::Tracer& tracer() { return tracer_; }
   Time now() const { return engine_.now(); }
   int nr_cpus() const { return topology_.nr_cpus(); }
   Cpu& cpu(CpuId id) { return cpus_[static_cast<std::size_t>(id)]; }
   sim::Random stream(std::string_view name, std::uint64_t entity) const {
-    return sim::Random(seed_, run_, name, entity);
+    return is_guest() ? sim::Random(seed_, run_, "guest/" + std::string(name), entity)
+                      : sim::Random(seed_, run_, name, entity);
   }
 
   // A new cache line, homed at `node`. Lines live as long as the machine; names are for reports and
@@ -47,7 +57,7 @@ class Machine {
   // the home serves it.
   Line& new_line(LineName name, NodeId node);
   LineName line_name(std::string_view name);
-  const std::vector<std::string>& line_names() const { return line_names_; }
+  const std::vector<std::string>& line_names() const { return physical_->line_names_; }
 
   // Inter-processor interrupt: `vector` becomes pending at `to` after the delivery latency. The
   // sender pays send_cost() itself.
@@ -61,9 +71,9 @@ class Machine {
   // that what they see does not depend on which rounds were skipped. True: it is this CPU's turn.
   // Otherwise it will be called.
   bool take_spin_turn(Cpu& cpu);
-  void give_up_spin_turn(CpuId cpu) { spin_waiting_.clear(cpu); }
-  // Has the turn of `cpu` in the present instant passed?
-  bool spin_turn_passed(CpuId cpu) const { return spin_time_ == now() && cpu <= spin_cpu_; }
+  void give_up_spin_turn(CpuId turn) { spin_waiting_.clear(turn); }
+  // Has this turn of the present instant passed?
+  bool spin_turn_passed(CpuId turn) const { return spin_time_ == now() && turn <= spin_cpu_; }
 
   // Runs until the engine is stopped or nothing can happen any more.
   void run() { engine_.run(); }
@@ -83,17 +93,24 @@ class Machine {
   static void deliver_event(void* machine, std::uint64_t argument);
   static void timer_event(void* timer);
   static void spin_turn_event(void* machine);
-  void begin_spin_turn(CpuId cpu);
+  void begin_spin_turn(CpuId turn);
+  void add_cpus();
 
   const MachineSpec& spec_;
   std::uint64_t seed_;
   std::uint64_t run_;
   Topology topology_;
-  sim::Engine engine_;
+  Machine* physical_;
+  Platform* platform_ = nullptr;
+  std::vector<CpuId> placement_;
+  std::unique_ptr<sim::Engine> own_engine_;
+  sim::Engine& engine_;
   trace::Tracer tracer_;
-  Directory directory_;
+  std::unique_ptr<Directory> own_directory_;
+  Directory& directory_;
   std::deque<Line> lines_;
   std::deque<Cpu> cpus_;
+  std::vector<Cpu*> turns_;  // all CPUs on the physical machine
   std::deque<Timer> timers_;
   std::vector<std::string> line_names_;
   sim::Random line_spread_;
