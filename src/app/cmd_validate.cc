@@ -5,6 +5,7 @@
 #include "idlesim/base/check.h"
 #include "idlesim/config/document.h"
 #include "idlesim/experiment/scenario.h"
+#include "idlesim/report/gates.h"
 #include "idlesim/report/json.h"
 #include "idlesim/report/published.h"
 
@@ -24,6 +25,10 @@ struct Kind {
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> kKinds = {
       {"report", "", {"manifest"}, [](const std::string& path) { report::read_report(path); }},
+      {"comparison gates",
+       "gates",
+       {"gates"},
+       [](const std::string& path) { report::read_gates(path); }},
       {"published results",
        "published",
        {"rows"},
@@ -62,7 +67,7 @@ const Kind& kind_of(const std::string& path) {
     if (directory == kind.directory) return kind;
   throw UserError(path +
                   ":1:1: /: no key tells whether this is a machine, kernel, scenario, "
-                  "published results or report");
+                  "published results, gates or report");
 }
 
 int run(const Invocation& invocation) {
@@ -86,7 +91,7 @@ int run(const Invocation& invocation) {
 
 const Command kValidateCommand = {
     "validate",
-    "Checks machine, kernel, scenario, published-results and report files",
+    "Checks machine, kernel, scenario, published-results, gates and report files",
     "FILE...",
     1,
     kAnyNumber,

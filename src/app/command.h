@@ -43,6 +43,7 @@ struct Command {
 };
 
 extern const Command kRunCommand;
+extern const Command kCompareCommand;
 extern const Command kReproduceCommand;
 extern const Command kExplainCommand;
 extern const Command kListCommand;

@@ -181,6 +181,13 @@ void print_errors(std::ostream& err, const std::string& text) {
   }
 }
 
+// What `git bisect run` understands; left alone are 0, 1 and the ends by a signal.
+int bisect_code(int code) {
+  if (code == kUsage) return kBisectAbort;
+  if (code == kSimulation || code == kInconclusive) return kBisectSkip;
+  return code;
+}
+
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
@@ -197,7 +204,9 @@ int run_program(const std::vector<std::string>& arguments, const Surroundings& s
     code = kSimulation;
   }
   surroundings.err.flush();
-  return code;
+  // Asked of the words themselves: an argument that is wrong must not look like a bad commit.
+  const bool bisect = std::find(arguments.begin(), arguments.end(), "--bisect") != arguments.end();
+  return bisect ? bisect_code(code) : code;
 }
 
 }  // namespace idlesim::app

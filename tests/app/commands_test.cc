@@ -11,7 +11,7 @@ using nlohmann::json;
 
 TEST(Commands, HelpIsTheSameBothWays) {
   for (const char* name :
-       {"run", "reproduce", "explain", "list", "validate", "schema", "version"}) {
+       {"run", "compare", "reproduce", "explain", "list", "validate", "schema", "version"}) {
     const Result by_command = call({"help", name});
     EXPECT_EQ(by_command.code, 0);
     EXPECT_EQ(by_command.out, call({name, "--help"}).out);

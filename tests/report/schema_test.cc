@@ -12,6 +12,7 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include "idlesim/report/compare_formats.h"
 #include "idlesim/report/json.h"
 #include "idlesim/report/schemas.h"
 #include "report/sample_report.h"
@@ -142,6 +143,31 @@ TEST(Schemas, ReproduceMatches) {
   document["results"][0]["status"] = "baseline";
   document["results"][1]["simulated"].erase("interval");
   EXPECT_NE(deviations("reproduce", document), "");
+}
+
+TEST(Schemas, ComparisonsMatch) {
+  const Comparison comparison = compare_variants(sample_report(), "r.json", {});
+  json document = json::parse(to_json(comparison, summarize(comparison)));
+  EXPECT_EQ(deviations("compare", document), "");
+  EXPECT_EQ(document["variants"][0]["metrics"][0]["new"]["n"], 3);
+  const json before = document;
+  document["outcome"] = "passed";
+  EXPECT_NE(deviations("compare", document), "");
+  document = before;
+  document["variants"][0]["metrics"][0].erase("p");
+  EXPECT_NE(deviations("compare", document), "");
+}
+
+TEST(Schemas, GatesMatch) {
+  json gates = json::parse(R"({"schema_version": 1, "alpha": 0.01, "gates": [
+    {"metric": "call_round_trip_ns.p99", "threshold_percent": 5, "variant": "sm*"},
+    {"metric": "*.mean"}]})");
+  EXPECT_EQ(deviations("gates", gates), "");
+  gates["gates"][0]["threshold"] = 5;
+  EXPECT_NE(deviations("gates", gates), "");
+  gates["gates"][0].erase("threshold");
+  gates["alpha"] = 0;
+  EXPECT_NE(deviations("gates", gates), "");
 }
 
 void expect_directory_matches(const std::string& directory, const std::string& schema) {

@@ -12,8 +12,14 @@ namespace idlesim::app {
 
 // Exit codes (130 and 143: after SIGINT and SIGTERM).
 inline constexpr int kSuccess = 0;
-inline constexpr int kUsage = 2;       // wrong arguments or files; nothing was simulated
-inline constexpr int kSimulation = 3;  // an invariant broke, or a run cannot progress
+inline constexpr int kRegression = 1;    // a comparison found something worse
+inline constexpr int kUsage = 2;         // wrong arguments or files; nothing was simulated
+inline constexpr int kSimulation = 3;    // an invariant broke, or a run cannot progress
+inline constexpr int kInconclusive = 4;  // a comparison cannot tell
+
+// The same for `git bisect run` (--bisect): 125 skips a commit, 255 ends the search.
+inline constexpr int kBisectSkip = 125;
+inline constexpr int kBisectAbort = 255;
 
 // Set by a signal handler, looked at by the simulation.
 struct Interrupt {

@@ -1,0 +1,39 @@
+// What `compare` and `run --gate` have in common.
+#ifndef IDLESIM_SRC_APP_COMPARE_OPTIONS_H_
+#define IDLESIM_SRC_APP_COMPARE_OPTIONS_H_
+
+#include <string>
+
+#include "command.h"
+#include "idlesim/report/compare.h"
+#include "output.h"
+
+namespace idlesim::app {
+
+// How a comparison is made, judged and printed.
+struct CompareRequest {
+  report::CompareOptions options;
+  report::FailOn fail_on = report::FailOn::kRegression;
+  std::string missing_baseline;  // "fail", "warn", "pass"
+  std::string format;
+  bool color = false;
+};
+
+// --threshold, --alpha, --fail-on, --missing-baseline, --pairing, --resamples, --bootstrap-seed,
+// --format, --bisect.
+void add_compare_options(boost::program_options::options_description& options);
+
+// From these and --gate; UserError for anything wrong in them, the gates file included.
+CompareRequest compare_request(const Invocation& invocation);
+
+// Writes the comparison in the format asked for; returns the exit code of its outcome.
+int finish_comparison(const Invocation& invocation, const CompareRequest& request,
+                      const report::Comparison& comparison, const Output& output);
+
+// There is no file `path` to compare with. Returns the exit code that --missing-baseline wants.
+int without_baseline(const Invocation& invocation, const CompareRequest& request,
+                     const std::string& path);
+
+}  // namespace idlesim::app
+
+#endif  // IDLESIM_SRC_APP_COMPARE_OPTIONS_H_
