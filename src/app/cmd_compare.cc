@@ -14,11 +14,21 @@ namespace {
 namespace po = boost::program_options;
 
 void add_options(po::options_description& options) {
-  options.add_options()("gate", po::value<std::string>()->value_name("FILE"),
-                        "what is judged, with which thresholds; default the mean of every metric");
-  add_compare_options(options);
-  options.add_options()("quiet,q", "no notes; errors only");
+  add_gate_options(options);
+  options.add_options()("missing-baseline", po::value<std::string>()->value_name("WHAT"),
+                        "if the base lacks something or is not there: fail (exit 4), warn or pass; "
+                        "default fail");
+  options.add_options()("pairing", po::value<std::string>()->value_name("HOW"),
+                        "paired or independent runs; default auto: paired if scenario and seed are "
+                        "the same");
+  options.add_options()("resamples", po::value<std::string>()->value_name("N"),
+                        "of the bootstrap; default 2000");
+  options.add_options()("bootstrap-seed", po::value<std::string>()->value_name("N"), "default 1");
+  const std::string format_help = compare_formats() + "; default text";
+  options.add_options()("format,f", po::value<std::string>()->value_name("FORMAT"),
+                        format_help.c_str());
   add_output_option(options);
+  options.add_options()("quiet,q", "no notes; errors only");
   add_color_option(options);
 }
 

@@ -9,6 +9,8 @@
 
 #include "build_info.h"
 #include "command.h"
+#include "compare_options.h"
+#include "idlesim/base/check.h"
 #include "idlesim/experiment/run.h"
 #include "idlesim/experiment/scenario.h"
 #include "idlesim/report/json.h"
@@ -30,8 +32,14 @@ void add_options(po::options_description& options) {
   options.add_options()("seed", po::value<std::string>()->value_name("N"),
                         "seed of the random streams; default the scenario's");
   add_jobs_option(options);
-  add_format_option(options);
+  const std::string format_help =
+      "text or json; with --gate " + compare_formats() + "; default text";
+  options.add_options()("format,f", po::value<std::string>()->value_name("FORMAT"),
+                        format_help.c_str());
   add_output_option(options);
+  add_gate_options(options);
+  options.add_options()("save-report", po::value<std::string>()->value_name("FILE"),
+                        "with --gate: write the report as JSON as well");
   options.add_options()("quiet,q", "no progress, no notes; errors only");
   add_color_option(options);
 }
@@ -82,7 +90,44 @@ report::Report simulate(const Invocation& invocation, const experiment::Scenario
   return report;
 }
 
+// 130 or 143 if the runs were interrupted, else `code`.
+int unless_interrupted(const Invocation& invocation, int code) {
+  const Interrupt* interrupt = invocation.around.interrupt;
+  if (interrupt == nullptr || !interrupt->requested) return code;
+  if (!invocation.has("quiet"))
+    invocation.around.err << "interrupted: the report has the finished runs only\n";
+  return 128 + interrupt->signal;
+}
+
+// The variants are compared with the first, and the comparison is what is printed.
+int run_and_judge(const Invocation& invocation) {
+  const CompareRequest request = compare_request(invocation);
+  const Output output(invocation);
+  const Output saved(invocation, "save-report");
+  jobs_of(invocation);
+  const experiment::Scenario scenario = load_scenario(invocation);
+  if (scenario.variants.size() < 2)
+    throw UserError(
+        "the scenario has one variant: there is nothing to judge ('idlesim compare' "
+        "judges two reports)");
+  const report::Report report = simulate(invocation, scenario);
+  if (invocation.has("save-report")) saved.write(report::to_json(report));
+  const int code = finish_comparison(
+      invocation, request, report::compare_variants(report, report.scenario.name, request.options),
+      output);
+  return unless_interrupted(invocation, code);
+}
+
+bool is_judged(const Invocation& invocation) {
+  const bool judged = invocation.has("gate") || invocation.has("threshold");
+  for (const char* option : {"alpha", "fail-on", "bisect", "save-report"})
+    if (!judged && invocation.has(option))
+      throw UserError("--" + std::string(option) + ": needs --gate or --threshold");
+  return judged;
+}
+
 int run(const Invocation& invocation) {
+  if (is_judged(invocation)) return run_and_judge(invocation);
   const std::string format = invocation.word("format", kFormats);
   const Output output(invocation);
   const bool color = use_color(invocation, output.is_terminal());
@@ -90,11 +135,7 @@ int run(const Invocation& invocation) {
   const experiment::Scenario scenario = load_scenario(invocation);
   const report::Report report = simulate(invocation, scenario);
   output.write(format == "json" ? report::to_json(report) : report::to_text(report, color));
-  const Interrupt* interrupt = invocation.around.interrupt;
-  if (interrupt == nullptr || !interrupt->requested) return kSuccess;
-  if (!invocation.has("quiet"))
-    invocation.around.err << "interrupted: the report has the finished runs only\n";
-  return 128 + interrupt->signal;
+  return unless_interrupted(invocation, kSuccess);
 }
 
 }  // namespace
@@ -108,10 +149,15 @@ const Command kRunCommand = {
     "  idlesim run ipistorm-epyc-milan\n"
     "  idlesim run ipistorm-epyc-milan -n 3 --set kernel.idle_enter=poll\n"
     "  idlesim run ipistorm-epyc-milan --set machine.topology.scale=2 -f json -o result.json\n"
-    "  idlesim run ./mine.json --set workload.parameters.numipi=1000\n",
+    "  idlesim run ./mine.json --set workload.parameters.numipi=1000\n"
+    "  idlesim run ./mine.json --gate gates.json -f markdown\n",
     "SCENARIO is a name ('idlesim list scenarios') or a file that ends in .json.\n"
-    "Exit codes: 0 done; 2 wrong arguments or files, nothing was simulated; 3 the simulation\n"
-    "failed; 130, 143 ended by SIGINT, SIGTERM: the report has the finished runs and says so.\n",
+    "With --gate or --threshold the variants are judged against the first, and what is printed is\n"
+    "the comparison: see 'idlesim help compare'.\n"
+    "Exit codes: 0 done; 1 a regression and 4 inconclusive, with --gate only; 2 wrong arguments "
+    "or\n"
+    "files, nothing was simulated; 3 the simulation failed; 130, 143 ended by SIGINT, SIGTERM:\n"
+    "the report has the finished runs and says so.\n",
     add_options,
     run};
 

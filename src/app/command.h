@@ -44,6 +44,7 @@ struct Command {
 
 extern const Command kRunCommand;
 extern const Command kCompareCommand;
+extern const Command kExportCommand;
 extern const Command kReproduceCommand;
 extern const Command kExplainCommand;
 extern const Command kListCommand;

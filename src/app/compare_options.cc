@@ -55,7 +55,10 @@ std::string text_of(const CompareRequest& request, const report::Comparison& com
 
 }  // namespace
 
-void add_compare_options(po::options_description& options) {
+void add_gate_options(po::options_description& options) {
+  options.add_options()("gate", po::value<std::string>()->value_name("FILE"),
+                        "what is judged, with which thresholds ('idlesim schema gates'); default "
+                        "the mean of every metric");
   options.add_options()(
       "threshold", po::value<std::vector<std::string>>()->value_name("METRIC.STAT=N%"),
       "judge these metrics, with this threshold; * and ? match anything, =off judges nothing; "
@@ -64,19 +67,14 @@ void add_compare_options(po::options_description& options) {
                         "the chance of a false alarm that is tolerated; default 0.01");
   options.add_options()("fail-on", po::value<std::string>()->value_name("WHAT"),
                         "regression, change or never; default regression");
-  options.add_options()("missing-baseline", po::value<std::string>()->value_name("WHAT"),
-                        "if the base lacks something or is not there: fail (exit 4), warn or pass; "
-                        "default fail");
-  options.add_options()("pairing", po::value<std::string>()->value_name("HOW"),
-                        "paired or independent runs; default auto: paired if scenario and seed are "
-                        "the same");
-  options.add_options()("resamples", po::value<std::string>()->value_name("N"),
-                        "of the bootstrap; default 2000");
-  options.add_options()("bootstrap-seed", po::value<std::string>()->value_name("N"), "default 1");
-  options.add_options()("format,f", po::value<std::string>()->value_name("FORMAT"),
-                        "text, markdown, json, junit, ktap, lkp, csv, google-benchmark or "
-                        "openmetrics; default text");
   options.add_options()("bisect", "exit codes for 'git bisect run'");
+}
+
+std::string compare_formats() {
+  std::string out;
+  for (const std::string_view format : kCompareFormats)
+    out += (out.empty() ? "" : ", ") + std::string(format);
+  return out;
 }
 
 CompareRequest compare_request(const Invocation& invocation) {

@@ -19,11 +19,14 @@ struct CompareRequest {
   bool color = false;
 };
 
-// --threshold, --alpha, --fail-on, --missing-baseline, --pairing, --resamples, --bootstrap-seed,
-// --format, --bisect.
-void add_compare_options(boost::program_options::options_description& options);
+// --gate, --threshold, --alpha, --fail-on, --bisect.
+void add_gate_options(boost::program_options::options_description& options);
 
-// From these and --gate; UserError for anything wrong in them, the gates file included.
+// "text, markdown, ...", for the help.
+std::string compare_formats();
+
+// From the options a command has of these, and --missing-baseline, --pairing, --resamples,
+// --bootstrap-seed, --format; UserError for anything wrong in them, the gates file included.
 CompareRequest compare_request(const Invocation& invocation);
 
 // Writes the comparison in the format asked for; returns the exit code of its outcome.

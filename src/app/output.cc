@@ -21,8 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void cannot_write(const std::string& path, const std::string& why) {
-  throw UserError("--output: cannot write " + config::printable(path, 400) + ": " + why);
+[[noreturn]] void cannot_write(const char* option, const std::string& path,
+                               const std::string& why) {
+  throw UserError("--" + std::string(option) + ": cannot write " + config::printable(path, 400) +
+                  ": " + why);
 }
 
 bool write_all(int fd, std::string_view text) {
@@ -48,20 +50,20 @@ fs::path destination(const std::string& path) {
   return error ? fs::path(path) : canonical;
 }
 
-void write_special(const std::string& path, std::string_view text) {
+void write_special(const char* option, const std::string& path, std::string_view text) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) cannot_write(path, std::strerror(errno));
+  if (fd < 0) cannot_write(option, path, std::strerror(errno));
   const bool written = write_all(fd, text);
   const std::string why = std::strerror(errno);
   ::close(fd);
-  if (!written) cannot_write(path, why);
+  if (!written) cannot_write(option, path, why);
 }
 
-void write_atomically(const std::string& path, std::string_view text) {
+void write_atomically(const char* option, const std::string& path, std::string_view text) {
   const fs::path target = destination(path);
   std::string temporary = target.string() + ".XXXXXX";
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) cannot_write(path, std::strerror(errno));
+  if (fd < 0) cannot_write(option, path, std::strerror(errno));
   // mkstemp makes private files; a report has the permissions of any new file, or the old file's.
   struct stat old {};
   const mode_t mask = ::umask(0);
@@ -73,7 +75,7 @@ void write_atomically(const std::string& path, std::string_view text) {
   ::close(fd);
   if (done) return;
   ::unlink(temporary.c_str());
-  cannot_write(path, why);
+  cannot_write(option, path, why);
 }
 
 bool is_set(const Surroundings& around, const char* name) {
@@ -83,19 +85,19 @@ bool is_set(const Surroundings& around, const char* name) {
 
 }  // namespace
 
-Output::Output(const Invocation& invocation)
-    : around_(invocation.around), path_(invocation.text("output")) {
+Output::Output(const Invocation& invocation, const char* option)
+    : around_(invocation.around), option_(option), path_(invocation.text(option)) {
   if (path_ == "-") path_.clear();
-  if (!invocation.has("output") || invocation.text("output") == "-") return;
-  if (path_.empty()) cannot_write("\"\"", "the name is empty");
+  if (!invocation.has(option) || invocation.text(option) == "-") return;
+  if (path_.empty()) cannot_write(option, "\"\"", "the name is empty");
   std::error_code error;
-  if (fs::is_directory(path_, error)) cannot_write(path_, "it is a directory");
+  if (fs::is_directory(path_, error)) cannot_write(option, path_, "it is a directory");
   if (is_special(path_)) return;
   fs::path directory = destination(path_).parent_path();
   if (directory.empty()) directory = ".";
   if (!fs::is_directory(directory, error))
-    cannot_write(path_, "there is no directory " + directory.string());
-  if (::access(directory.c_str(), W_OK) != 0) cannot_write(path_, std::strerror(errno));
+    cannot_write(option, path_, "there is no directory " + directory.string());
+  if (::access(directory.c_str(), W_OK) != 0) cannot_write(option, path_, std::strerror(errno));
 }
 
 bool Output::is_terminal() const { return path_.empty() && around_.out_is_terminal; }
@@ -104,9 +106,9 @@ void Output::write(std::string_view text) const {
   if (path_.empty())
     around_.out << text;
   else if (is_special(path_))
-    write_special(path_, text);
+    write_special(option_, path_, text);
   else
-    write_atomically(path_, text);
+    write_atomically(option_, path_, text);
 }
 
 bool use_color(const Invocation& invocation, bool to_terminal) {

@@ -13,14 +13,15 @@ namespace idlesim::app {
 // is tried when the object is made, before anything is simulated. Errors are UserErrors.
 class Output {
  public:
-  // Takes --output; without it, or with "-", standard output.
-  explicit Output(const Invocation& invocation);
+  // Takes --output, or another option that names a file; without it, or with "-", standard output.
+  explicit Output(const Invocation& invocation, const char* option = "output");
 
   bool is_terminal() const;
   void write(std::string_view text) const;
 
  private:
   const Surroundings& around_;
+  const char* option_;
   std::string path_;  // empty: standard output
 };
 

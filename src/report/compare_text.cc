@@ -70,7 +70,7 @@ std::string metrics_table(const VariantComparison& variant, bool color) {
                    {interval_text(one)},
                    {one.p_corrected ? format_p(*one.p_corrected) : ""},
                    {one.threshold_percent ? fmt::format("{:g} %", *one.threshold_percent) : ""},
-                   {std::string(word_of(one.verdict)), style}});
+                   {std::string(word_of(one)), style}});
   }
   const std::string rows = table.render(2 * kIndent, color);
   std::string out;
@@ -89,12 +89,8 @@ std::string metrics_table(const VariantComparison& variant, bool color) {
 std::string variant_block(const VariantComparison& variant, bool color) {
   std::string notes;
   for (const MetricComparison& one : variant.metrics)
-    if (!one.reason.empty() && one.verdict != Verdict::kNotJudged)
-      notes += "  " +
-               wrapped(one.name() + ": " +
-                           (one.verdict == Verdict::kNoVerdict ? "no verdict: " : "") + one.reason,
-                       2 * kIndent) +
-               '\n';
+    if (one.verdict == Verdict::kNoVerdict)
+      notes += "  " + wrapped(one.name() + ": no verdict: " + one.reason, 2 * kIndent) + '\n';
   const std::string table = variant.metrics.empty() ? "" : metrics_table(variant, color);
   return '\n' + styled(variant.title(), Style::kBold, color) + ", " + how_compared(variant) + '\n' +
          table + notes;
@@ -174,7 +170,7 @@ std::string markdown_row(const MetricComparison& one) {
                      side_text(one.base, one.unit), side_text(one.now, one.unit), change_text(one),
                      interval_text(one), one.p_corrected ? format_p(*one.p_corrected) : "",
                      one.threshold_percent ? fmt::format("{:g} %", *one.threshold_percent) : "",
-                     mark, word_of(one.verdict), mark);
+                     mark, word_of(one), mark);
 }
 
 std::string markdown_table(const VariantComparison& variant, bool judged) {
@@ -214,7 +210,7 @@ std::string to_markdown(const Comparison& comparison, const CompareSummary& summ
     out += "\n### " + escaped(variant.title()) + "\n\n" + escaped(how_compared(variant)) + "\n\n" +
            markdown_table(variant, true);
     for (const MetricComparison& one : variant.metrics)
-      if (!one.reason.empty() && one.verdict != Verdict::kNotJudged)
+      if (one.verdict == Verdict::kNoVerdict)
         out += "\n- " + escaped(one.name()) + ": " + escaped(one.reason) + "\n";
     const std::string rest = markdown_table(variant, false);
     if (!rest.empty())

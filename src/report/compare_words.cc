@@ -18,9 +18,10 @@ std::string counted(int n, const char* singular) {
 
 }  // namespace
 
-std::string_view word_of(Verdict verdict) {
+std::string_view word_of(const MetricComparison& one) {
+  if (one.verdict == Verdict::kNoDifference && !one.reason.empty()) return "~ identical";
   constexpr std::string_view kWords[] = {"REGRESSION", "better", "changed", "~", "?", ""};
-  return kWords[static_cast<std::size_t>(verdict)];
+  return kWords[static_cast<std::size_t>(one.verdict)];
 }
 
 std::string format_p(double p) { return p < 0.0005 ? "<0.001" : fmt::format("{:.3f}", p); }

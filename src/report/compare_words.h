@@ -9,8 +9,8 @@
 
 namespace idlesim::report {
 
-// "REGRESSION", "better", "small", "~", "?", "".
-std::string_view word_of(Verdict verdict);
+// "REGRESSION", "better", "changed", "~", "~ identical", "?", "".
+std::string_view word_of(const MetricComparison& one);
 
 // Three decimals, "<0.001" below.
 std::string format_p(double p);

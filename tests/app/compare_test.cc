@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/app_test_util.h"
+#include "idlesim/report/compare_formats.h"
 #include "idlesim/report/json.h"
 #include "report/compare_sample.h"
 
@@ -158,6 +159,66 @@ TEST_F(Compare, ReportsOfRun) {
   EXPECT_THAT(other_seed.out, HasSubstr("Mann-Whitney"));
   const Result variants = compare({base});
   EXPECT_THAT(variants.out, HasSubstr("a -> b, 10 runs, paired"));
+}
+
+TEST_F(Compare, RunJudgesItsVariants) {
+  const std::string gates =
+      write("g.json", R"({"schema_version": 1, "gates": [{"metric": "call_round_trip_ns.p50"}]})");
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", path("s.json"), "--gate", gates});
+    return call(more);
+  };
+  write("s.json", kSmall);
+  const Result judged = run({"-n", "10", "-f", "json", "--save-report", path("r.json")});
+  EXPECT_TRUE(judged.code == 0 || judged.code == 1) << judged.err;
+  const json verdict = json::parse(judged.out);
+  EXPECT_EQ(verdict["summary"]["judged"], 1);
+  EXPECT_EQ(verdict["base"]["name"], "small");
+  EXPECT_EQ(verdict["variants"][0]["base"], "a");
+  // The same as comparing the saved report with itself; only the name of the source differs.
+  json saved = json::parse(compare({path("r.json"), "--gate", gates, "-f", "json"}).out);
+  EXPECT_EQ(saved["variants"], verdict["variants"]);
+  EXPECT_EQ(run({"-n", "2"}).code, 4);
+  EXPECT_EQ(run({"--bisect", "-n", "2"}).code, 125);
+}
+
+TEST_F(Compare, WhatRunNeedsToJudge) {
+  write("s.json", kSmall);
+  const auto error = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", path("s.json")});
+    const Result result = call(more);
+    EXPECT_EQ(result.code, 2);
+    return without_directory(result.err);
+  };
+  EXPECT_EQ(error({"--fail-on", "change"}), "error: --fail-on: needs --gate or --threshold\n");
+  EXPECT_EQ(error({"--save-report", "x"}), "error: --save-report: needs --gate or --threshold\n");
+  EXPECT_EQ(error({"--threshold", "a=1%", "--save-report", path("no/x")}),
+            "error: --save-report: cannot write no/x: there is no directory no\n");
+  EXPECT_EQ(error({"-f", "junit"}),
+            "error: --format: unknown value \"junit\" (allowed: text, json)\n");
+  const std::string one = replaced(kSmall, "{ \"name\": \"a\" },", "");
+  write("s.json", one);
+  EXPECT_EQ(error({"--threshold", "a=1%"}),
+            "error: the scenario has one variant: there is nothing to judge ('idlesim compare' "
+            "judges two reports)\n");
+}
+
+// A text as people see it. With UPDATE_GOLDEN=1 in the environment the file is written instead.
+TEST_F(Compare, GoldenText) {
+  const auto report_with = [](double shift) {
+    report::Variant variant = variant_of(
+        "v", {metric_of("call_round_trip_ns", ramp(12, shift)), metric_of("wake_ns", ramp(12)),
+              metric_of("run_time_ns", {1e6, 1.1e6, 1.2e6}, 1)});
+    variant.stages = {{"queue", 40, 50, 0.4}, {"wake", 60 + shift, 70, 0.6}};
+    return report_of({variant, variant_of(shift > 0 ? "new-only" : "old-only", {})});
+  };
+  const report::Comparison comparison =
+      report::compare_reports(report_with(0), "base.json", report_with(7), "new.json", {});
+  const std::string text = report::to_text(comparison, report::summarize(comparison), false);
+  const std::string golden = IDLESIM_SOURCE_DIR "/tests/golden/compare.txt";
+  if (const char* update = std::getenv("UPDATE_GOLDEN"); update != nullptr && *update == '1')
+    std::ofstream(golden) << text;
+  EXPECT_EQ(text, read_text(golden));
 }
 
 TEST_F(Compare, ColorFollowsTheRules) {
