@@ -19,7 +19,8 @@ Meter::Meter(Measurement& result, int nr_cpus)
 
 std::uint32_t Meter::wants() const {
   return trace::kinds<trace::LineTransfer, trace::IpiSent, trace::IpiElided, trace::InterruptTaken,
-                      trace::CallDone, trace::CallStarted, trace::ScheduleIdle, trace::Sample>();
+                      trace::CallDone, trace::CallStarted, trace::ScheduleIdle, trace::Sample,
+                      trace::PollDone>();
 }
 
 void Meter::on(const trace::LineTransfer& event) {
@@ -73,6 +74,13 @@ void Meter::on(const trace::Sample& event) {
   result_.samples[event.metric].record(event.value);
 }
 
+void Meter::on(const trace::PollDone& event) {
+  ++result_.polls;
+  if (!event.timed_out) return;
+  ++result_.polls_timed_out;
+  result_.poll_overshoot.record((event.time - event.limit).count_ps());
+}
+
 // --- putting runs together ---
 
 namespace {
@@ -104,6 +112,12 @@ void add_counters(const Runs& runs, const std::vector<std::string>& lines,
   add_counter(runs, "schedule_idle_nothing_to_run", &Measurement::schedule_idle_nothing, variant);
   add_counter(runs, "newidle_walks", &Measurement::newidle_walks, variant);
   add_counter(runs, "newidle_cpus_read", &Measurement::newidle_cpus_read, variant);
+  std::uint64_t polls = 0;
+  for (const Measurement* run : runs) polls += run->polls;
+  if (polls > 0) {
+    add_counter(runs, "polls", &Measurement::polls, variant);
+    add_counter(runs, "polls_timed_out", &Measurement::polls_timed_out, variant);
+  }
   constexpr const char* kContexts[] = {"interrupts_elsewhere", "interrupts_in_idle",
                                        "interrupts_in_schedule_idle"};
   for (std::size_t context = 0; context < 3; ++context) {
@@ -217,6 +231,7 @@ void assemble(const std::vector<const Measurement*>& runs, const std::vector<std
   add_metric(runs, "call_round_trip_ns", &Measurement::call_round_trip, variant);
   add_metric(runs, "ipi_delivery_ns", &Measurement::ipi_delivery, variant);
   add_metric(runs, "elided_wake_ns", &Measurement::elided_wake, variant);
+  add_metric(runs, "poll_overshoot_ns", &Measurement::poll_overshoot, variant);
   add_own_counters(runs, variant);
   add_counters(runs, lines, variant);
   add_stages(runs, variant);

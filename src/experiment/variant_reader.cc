@@ -107,10 +107,26 @@ kernel::Background read_background(config::Reader in) {
   return background;
 }
 
+// Of the haltpoll governor and its driver, by Linux's names.
+void read_haltpoll(config::Reader& in, kernel::HaltpollParameters& haltpoll) {
+  constexpr std::int64_t kMost = 4'294'967'295;  // unsigned int
+  const auto number = [&in](const char* key, std::int64_t& value) {
+    value = in.integer_or(key, 0, kMost, value);
+  };
+  number("guest_halt_poll_ns", haltpoll.guest_halt_poll_ns);
+  number("guest_halt_poll_grow", haltpoll.guest_halt_poll_grow);
+  number("guest_halt_poll_grow_start", haltpoll.guest_halt_poll_grow_start);
+  number("guest_halt_poll_shrink", haltpoll.guest_halt_poll_shrink);
+  haltpoll.guest_halt_poll_allow_shrink =
+      in.boolean_or("guest_halt_poll_allow_shrink", haltpoll.guest_halt_poll_allow_shrink);
+  haltpoll.force = in.boolean_or("cpuidle_haltpoll_force", haltpoll.force);
+}
+
 // The scenario's part of the kernel: feature values and settings that are not in the kernel file.
 void read_kernel_settings(config::Reader& in, kernel::KernelConfig& config) {
   kernel::read_features(in, config.features);
   config.idle_state = static_cast<int>(in.integer_or("idle_state", 0, 15, 1));
+  read_haltpoll(in, config.haltpoll);
   if (in.has("disabled_idle_states")) config.disabled_states = in.strings("disabled_idle_states");
   if (auto background = in.optional_object("background"))
     config.background = read_background(*background);
@@ -207,6 +223,9 @@ void VariantReader::read_kernel(config::Reader& root, bool has_machine) {
   const std::string why =
       kernel::why_impossible(variant_.config.features, variant_.machine.cpu.arch);
   if (!why.empty()) in.fail(why);
+  if (variant_.config.features.get("governor").starts_with("haltpoll") &&
+      variant_.platform == "bare-metal" && !variant_.config.haltpoll.force)
+    in.fail("without a hypervisor the haltpoll driver loads only with cpuidle_haltpoll_force");
 }
 
 void VariantReader::read_workload(config::Reader& root, bool has_machine) {

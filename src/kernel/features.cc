@@ -155,6 +155,13 @@ void governor_menu(KernelOps& ops) {
   ops.governor_reflect = menu_reflect;
 }
 
+void governor_haltpoll(KernelOps& ops) {
+  ops.governor_enable = haltpoll_enable_device;
+  ops.governor_select = haltpoll_select;
+  ops.governor_reflect = haltpoll_reflect;
+  ops.haltpoll_arch_idle = ops.arch_cpu_idle;
+}
+
 constexpr FeatureValue kGovernor[] = {
     {"none", "no cpuidle driver: arch_cpu_idle()",
      [](KernelOps& ops) {
@@ -163,6 +170,7 @@ constexpr FeatureValue kGovernor[] = {
      }},
     {"fixed", "always the state that the scenario names",
      [](KernelOps& ops) {
+       ops.governor_enable = fixed_enable;
        ops.governor_select = fixed_select;
        ops.governor_reflect = fixed_reflect;
      }},
@@ -172,6 +180,41 @@ constexpr FeatureValue kGovernor[] = {
        ops.menu_records_refusals = true;
      }},
     {"menu_6_10", "menu.c before late 6.12.y: a refused state leaves no trace", governor_menu},
+    {"teo", "drivers/cpuidle/governors/teo.c of 6.12",
+     [](KernelOps& ops) {
+       ops.governor_enable = teo_enable_device;
+       ops.governor_select = teo_select;
+       ops.governor_reflect = teo_reflect;
+     }},
+    {"ladder", "drivers/cpuidle/governors/ladder.c",
+     [](KernelOps& ops) {
+       ops.governor_enable = ladder_enable_device;
+       ops.governor_select = ladder_select;
+       ops.governor_reflect = ladder_reflect;
+     }},
+    {"haltpoll", "the haltpoll driver and governor: POLL, then the architecture's default idle",
+     governor_haltpoll},
+    {"haltpoll_6_1", "x86, 6.1: it halts by HLT, and a small limit is kept when it shrinks",
+     [](KernelOps& ops) {
+       governor_haltpoll(ops);
+       ops.haltpoll_keeps_small_limit = true;
+       ops.haltpoll_arch_idle = default_idle_hlt;
+     }},
+};
+
+// --- poll_idle ---
+
+constexpr FeatureValue kPollIdle[] = {
+    {"relax_200", "6.12, and v1 for arm64: cpu_relax(), the clock after 201 rounds",
+     [](KernelOps& ops) { ops.poll_wait = poll_relax_200; }},
+    {"cond_load_200", "v2 to v4 for arm64: smp_cond_load_relaxed(), the clock after 200 waits",
+     [](KernelOps& ops) { ops.poll_wait = poll_cond_load_200; }},
+    {"cond_load_1", "v5 to v8: the clock before each wait on arm64, before each 200 on x86",
+     [](KernelOps& ops) { ops.poll_wait = poll_cond_load_1; }},
+    {"cond_load_timeout", "v9 and v10: smp_cond_load_relaxed_timeout(), the clock after each wait",
+     [](KernelOps& ops) { ops.poll_wait = poll_cond_load_timeout; }},
+    {"wfet", "series of 2025-26: the same, and WFET with the time limit where the CPU has it",
+     [](KernelOps& ops) { ops.poll_wait = poll_wfet; }},
 };
 
 // --- line placement ---
@@ -203,6 +246,8 @@ constexpr std::array<FeatureAxis, kAxes> kAxisTable = {{
     {"idle_enter", "what an idle CPU waits with", kIdleEnter},
     {"tick", "when idle stops the tick", kTick},
     {"governor", "who chooses the idle state", kGovernor},
+    {"poll_idle", "what the polling idle state waits with, and when it looks at the clock",
+     kPollIdle},
     {"tif_line", "placement of the idle task's flag word", kTifLine},
     {"csd_line", "placement of a waited call's entry", kCsdLine},
     {"rq_line", "placement of the run queue's fields", kRqLine},
@@ -250,6 +295,11 @@ std::string why_impossible(const Features& features, hw::Arch arch) {
   if (arch == hw::Arch::kArm64 && enter != "wfi" && enter != "poll")
     return "idle_enter " + std::string(enter) + " does not exist on arm64";
   if (arch == hw::Arch::kX86_64 && enter == "wfi") return "idle_enter wfi does not exist on x86_64";
+  const std::string_view governor = features.get("governor");
+  if (arch == hw::Arch::kArm64 && governor == "haltpoll_6_1")
+    return "governor haltpoll_6_1 does not exist on arm64";
+  if (arch == hw::Arch::kArm64 && governor == "haltpoll" && features.get("polling") == "none")
+    return "governor haltpoll comes with polling=tif_polling on arm64";
   return {};
 }
 

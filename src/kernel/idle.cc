@@ -7,9 +7,6 @@
 
 namespace idlesim::kernel {
 
-// Linux: drivers/cpuidle/poll_state.c, POLL_IDLE_RELAX_COUNT.
-inline constexpr std::uint32_t POLL_IDLE_RELAX_COUNT = 200;
-
 // Linux: kernel/sched/idle.c, cpu_startup_entry().
 // Not modelled: CPU hotplug states.
 Co<> cpu_startup_entry(Cpu& cpu) {
@@ -104,6 +101,8 @@ Co<> enter_state(Cpu& cpu, const hw::IdleStateSpec& state) {
       return enter_state_hlt(cpu, state);
     case hw::EnterMethod::kIo:
       return enter_state_io(cpu, state);
+    case hw::EnterMethod::kArchIdle:
+      return haltpoll_enter_idle(cpu);
     case hw::EnterMethod::kMwait:
     case hw::EnterMethod::kWfi:
       break;
@@ -174,34 +173,6 @@ Co<> cpuidle_idle_call(Cpu& cpu, bool got_tick) {
 
   co_await ops.current_set_polling(cpu);
   co_await exec(cpu, Path::cpuidle_idle_call_tail);
-}
-
-// Linux: drivers/cpuidle/poll_state.c, poll_idle().
-Co<int> poll_idle(Cpu& cpu, int index) {
-  CpuidleDevice& dev = this_cpu(cpu).cpuidle;
-  Word& flags = this_cpu(cpu).idle.flags;
-  const Kernel& kernel = kernel_of(cpu);
-  const Time time_start = cpu.now();
-  dev.poll_time_limit = false;
-
-  co_await exec(cpu, Path::poll_idle_head);
-  co_await cpu.local_irq_enable();
-  if (!co_await ops_of(cpu).current_set_polling_and_test(cpu)) {
-    const std::int64_t limit = cpuidle_poll_time(cpu);
-    hw::SpinLoop loop = relax_loop(cpu, Path::poll_idle_loop, ops_of(cpu).idle_exit_flags);
-    const hw::PathCost& check = kernel.cost(Path::poll_idle_clock_check);
-    // The counter is compared before it is incremented.
-    loop.check_every = POLL_IDLE_RELAX_COUNT + 1;
-    loop.check_time = check.time;
-    loop.check_instructions = check.instructions;
-    loop.deadline = time_start + Time::ns(limit);
-    dev.poll_time_limit = !co_await cpu.spin(flags, loop);
-  }
-  cpu.local_irq_disable();
-
-  co_await current_clr_polling_and_fold(cpu);
-  co_await exec(cpu, Path::poll_idle_tail);
-  co_return index;
 }
 
 // --- arch/x86 ---

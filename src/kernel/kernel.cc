@@ -131,6 +131,7 @@ void Kernel::lay_out(PerCpu& pcpu) {
     if (std::find(disabled.begin(), disabled.end(), state.name) == disabled.end())
       pcpu.cpuidle.states.push_back(&state);
   }
+  if (ops.governor_enable != nullptr) ops.governor_enable(pcpu);
 }
 
 // Linux: kernel/sched/topology.c: SMT, the shared cache, the nodes, the machine.

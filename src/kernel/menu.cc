@@ -1,7 +1,6 @@
-// The menu governor and the fixed choice. Rules: kernel-paths 1.11.
+// The menu governor. Rules: kernel-paths 1.11.
 #include <algorithm>
 
-#include "idlesim/base/check.h"
 #include "idlesim/kernel/kernel.h"
 #include "idlesim/kernel/timer.h"
 
@@ -16,19 +15,6 @@ constexpr std::int64_t MAX_INTERESTING_NS = 50'000'000;
 constexpr std::int64_t RESIDENCY_THRESHOLD_NS = 15000;
 constexpr std::uint32_t kInfinite = ~std::uint32_t{0};
 constexpr std::uint32_t kIntMax = kInfinite >> 1;
-constexpr std::int64_t kForever = std::int64_t{1} << 62;  // KTIME_MAX
-
-std::int64_t residency_ns(const CpuidleDevice& dev, int index) {
-  return is_polling(dev, index)
-             ? 0
-             : dev.states[static_cast<std::size_t>(index)]->target_residency.count_ns();
-}
-
-std::int64_t exit_latency_ns(const CpuidleDevice& dev, int index) {
-  return is_polling(dev, index)
-             ? 0
-             : dev.states[static_cast<std::size_t>(index)]->exit_latency.count_ns();
-}
 
 // Linux: menu.c, which_bucket().
 unsigned which_bucket(std::int64_t duration_ns) {
@@ -168,15 +154,15 @@ Co<GovernorChoice> menu_select(Cpu& cpu) {
   if (predicted_ns > RESIDENCY_THRESHOLD_NS || self.tick.stopped) {
     co_await exec(cpu, Path::menu_select_timer_query);
     const SleepLength length = co_await tick_nohz_get_sleep_length(cpu);
-    const auto ns = [](Time time) { return time == Time::never() ? kForever : time.count_ns(); };
+    const auto ns = [](Time time) { return time == Time::never() ? KTIME_MAX : time.count_ns(); };
     data.next_timer_ns = ns(length.next_timer);
     delta_tick = ns(length.delta_next);
     data.bucket = which_bucket(data.next_timer_ns);
     predicted_ns = std::min(predicted_ns, corrected_ns(data));
     if (self.tick.stopped && predicted_ns < tick_ns) predicted_ns = data.next_timer_ns;
   } else {
-    data.next_timer_ns = kForever;
-    data.bucket = which_bucket(kForever);
+    data.next_timer_ns = KTIME_MAX;
+    data.bucket = which_bucket(KTIME_MAX);
   }
   const bool poll_now = data.next_timer_ns < residency_ns(dev, 1);
   if (poll_now) co_return GovernorChoice{0, !is_polling(dev, 0)};
@@ -189,35 +175,6 @@ void menu_reflect(PerCpu& pcpu, int index) {
   dev.last_state_idx = index;
   dev.menu.needs_update = true;
   dev.menu.tick_wakeup = tick_nohz_idle_got_tick(*pcpu.cpu);
-}
-
-// Linux: no counterpart; the state that the scenario names, if the table is that deep. Deep states
-// stop the tick.
-Co<GovernorChoice> fixed_select(Cpu& cpu) {
-  PerCpu& self = this_cpu(cpu);
-  const CpuidleDevice& dev = self.cpuidle;
-  const int index =
-      std::min(self.kernel->config().idle_state, static_cast<int>(dev.states.size()) - 1);
-  const bool stop = !is_polling(dev, index) && residency_ns(dev, index) > 1'000'000;
-  co_return GovernorChoice{index, stop};
-}
-
-void fixed_reflect(PerCpu&, int) {}
-
-// Linux: drivers/cpuidle/cpuidle.c, cpuidle_poll_time().
-std::int64_t cpuidle_poll_time(Cpu& cpu) {
-  CpuidleDevice& dev = this_cpu(cpu).cpuidle;
-  constexpr std::int64_t CPUIDLE_POLL_MIN = 10'000;
-  const std::int64_t CPUIDLE_POLL_MAX = kernel_of(cpu).tick_period().count_ns() / 16;
-  if (dev.poll_limit_ns != 0) return dev.poll_limit_ns;
-  std::int64_t limit = CPUIDLE_POLL_MAX;
-  for (int i = 1; i < static_cast<int>(dev.states.size()); ++i) {
-    if (residency_ns(dev, i) < CPUIDLE_POLL_MIN) continue;
-    limit = std::min(limit, residency_ns(dev, i));
-    break;
-  }
-  dev.poll_limit_ns = limit;
-  return limit;
 }
 
 }  // namespace idlesim::kernel

@@ -185,6 +185,8 @@ std::vector<Wait> waits() {
       {"state_c1_ecx0", x86, {{"idle_enter", "mwait_ecx0"}, {"governor", "fixed"}}, 1},
       {"state_c1_ecx1", x86, {{"idle_enter", "mwait_ecx1"}, {"governor", "fixed"}}, 1},
       {"state_poll", x86, {{"idle_enter", "mwait_ecx1"}, {"governor", "fixed"}}, 0},
+      {"haltpoll_hlt", x86, {{"idle_enter", "hlt"}, {"governor", "haltpoll"}}, 1},
+      {"haltpoll_6_1", x86, {{"idle_enter", "mwait_ecx1"}, {"governor", "haltpoll_6_1"}}, 1},
       {"mwait_no_flag", x86, {{"idle_enter", "mwait_ecx1"}, {"polling", "none"}}, 1},
       {"wfi", arm, {{"idle_enter", "wfi"}}, 1},
       {"wfi_with_flag", arm, {{"idle_enter", "wfi"}, {"polling", "tif_polling"}}, 1},
@@ -233,12 +235,15 @@ TEST_P(Interleaving, TwoCallsLeavingIdle) { for_all_queues({Do::kCall, Do::kCall
 
 // poll_idle() may also end by its time limit, at any moment.
 TEST(InterleavingPollIdle, TheTimeLimit) {
-  for (const char* queue : {"rqlist", "csq_always_ipi", "csq", "csq_notify"}) {
-    Race race;
-    race.axes = {{"governor", "fixed"}, {"wake_queue", queue}};
-    race.idle_state = 0;
-    race.sender = {Do::kCall};
-    expect_no_loss(race, 1);
+  for (const char* form :
+       {"relax_200", "cond_load_200", "cond_load_1", "cond_load_timeout", "wfet"}) {
+    for (const char* queue : {"rqlist", "csq_always_ipi", "csq", "csq_notify"}) {
+      Race race;
+      race.axes = {{"governor", "fixed"}, {"wake_queue", queue}, {"poll_idle", form}};
+      race.idle_state = 0;
+      race.sender = {Do::kCall};
+      expect_no_loss(race, 1);
+    }
   }
 }
 

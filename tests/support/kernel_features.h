@@ -40,13 +40,19 @@ inline std::string to_string(const kernel::Features& features) {
   return text;
 }
 
-// All combinations that exist on `arch`, with `fixed` values held.
+// All combinations that exist on `arch`, with `fixed` values held. `poll_idle` matters only where
+// the polling state is entered: its values take turns instead of multiplying the rest.
 inline std::vector<kernel::Features> all_features(hw::Arch arch,
                                                   std::initializer_list<Axis> fixed) {
   std::vector<kernel::Features> all{kernel::Features{}};
   for (const kernel::FeatureAxis& axis : kernel::feature_axes()) {
     const auto held = std::find_if(fixed.begin(), fixed.end(),
                                    [&](const Axis& a) { return axis.name == a.name; });
+    if (axis.name == std::string_view("poll_idle") && held == fixed.end()) {
+      for (std::size_t i = 0; i < all.size(); ++i)
+        all[i].set(axis.name, axis.values[i % axis.values.size()].name);
+      continue;
+    }
     std::vector<kernel::Features> next;
     for (const kernel::Features& features : all)
       for (const kernel::FeatureValue& value : axis.values) {

@@ -29,6 +29,7 @@ class Record final : public trace::Listener {
   void on(const trace::Switch& e) override { switches.push_back(e); }
   void on(const trace::Wakeup& e) override { wakeups.push_back(e); }
   void on(const trace::CallStarted& e) override { started.push_back(e); }
+  void on(const trace::PollDone& e) override { polls.push_back(e); }
   void clear() {
     transfers.clear();
     sent.clear();
@@ -41,6 +42,7 @@ class Record final : public trace::Listener {
     switches.clear();
     wakeups.clear();
     started.clear();
+    polls.clear();
   }
 
   std::function<void(const trace::InterruptTaken&)> when_taken;
@@ -55,6 +57,7 @@ class Record final : public trace::Listener {
   std::vector<trace::Switch> switches;
   std::vector<trace::Wakeup> wakeups;
   std::vector<trace::CallStarted> started;
+  std::vector<trace::PollDone> polls;
 };
 
 // Events that concern one CPU.

@@ -24,6 +24,7 @@ struct Measurement {
   report::Histogram call_round_trip;
   report::Histogram ipi_delivery;
   report::Histogram elided_wake;
+  report::Histogram poll_overshoot;  // of poll_idle() over its time limit
   std::array<report::Histogram, kCallStages> call_stages;
   std::uint64_t calls = 0;
   std::uint64_t calls_elided = 0;
@@ -34,6 +35,8 @@ struct Measurement {
   std::uint64_t schedule_idle_nothing = 0;
   std::uint64_t newidle_walks = 0;
   std::uint64_t newidle_cpus_read = 0;
+  std::uint64_t polls = 0;
+  std::uint64_t polls_timed_out = 0;
   std::array<std::uint64_t, 3> interrupts{};     // by trace::Context
   std::vector<std::uint64_t> line_transfers;     // by line name
   std::vector<report::Histogram> samples;        // by the workload's metric
@@ -54,6 +57,7 @@ class Meter final : public trace::Listener {
   void on(const trace::CallStarted& event) override;
   void on(const trace::ScheduleIdle& event) override;
   void on(const trace::Sample& event) override;
+  void on(const trace::PollDone& event) override;
 
  private:
   Measurement& result_;

@@ -48,7 +48,8 @@ struct InterruptSpec {
   Time ack;  // arm64: IAR read
 };
 
-enum class EnterMethod : std::uint8_t { kMwait, kHlt, kIo, kWfi };
+// The last is no instruction: what the kernel idles with if no driver tells it.
+enum class EnterMethod : std::uint8_t { kMwait, kHlt, kIo, kWfi, kArchIdle };
 
 // A row of the idle-state table: what the governor believes, and what it really takes.
 struct IdleStateSpec {

@@ -23,7 +23,14 @@ Co<> enter_state_mwait_irq(Cpu& cpu, const hw::IdleStateSpec& state);
 Co<> enter_state_hlt(Cpu& cpu, const hw::IdleStateSpec& state);
 Co<> enter_state_io(Cpu& cpu, const hw::IdleStateSpec& state);
 Co<> enter_state_wfi(Cpu& cpu, const hw::IdleStateSpec& state);
+Co<> haltpoll_enter_idle(Cpu& cpu);
 Co<int> poll_idle(Cpu& cpu, int index);
+// --- values of the axis `poll_idle`: whether the limit passed before a flag was set ---
+Co<bool> poll_relax_200(Cpu& cpu, Time time_start, std::int64_t limit_ns);
+Co<bool> poll_cond_load_200(Cpu& cpu, Time time_start, std::int64_t limit_ns);
+Co<bool> poll_cond_load_1(Cpu& cpu, Time time_start, std::int64_t limit_ns);
+Co<bool> poll_cond_load_timeout(Cpu& cpu, Time time_start, std::int64_t limit_ns);
+Co<bool> poll_wfet(Cpu& cpu, Time time_start, std::int64_t limit_ns);
 
 Co<> current_set_polling(Cpu& cpu);
 Co<> current_clr_polling(Cpu& cpu);

@@ -190,11 +190,18 @@ struct KernelOps {
   bool rq_split = false;
   // Whether to stop the tick without a governor's advice.
   bool (*stop_tick_without_governor)(const TickSched& tick, bool got_tick) = nullptr;
-  // The cpuidle governor; null: no driver.
+  // The cpuidle governor; null: no driver. Not all have something to enable.
+  void (*governor_enable)(PerCpu& cpu) = nullptr;
   Co<GovernorChoice> (*governor_select)(Cpu& cpu) = nullptr;
   void (*governor_reflect)(PerCpu& cpu, int index) = nullptr;
   // menu: a state that was refused counts as an interval without end.
   bool menu_records_refusals = false;
+  // haltpoll: a limit that shrinks below guest_halt_poll_grow_start stays, instead of becoming 0.
+  bool haltpoll_keeps_small_limit = false;
+  // haltpoll: what its second state waits with.
+  Co<> (*haltpoll_arch_idle)(Cpu& cpu) = nullptr;
+  // poll_idle() until a flag is set; true if that took longer than `limit_ns`.
+  Co<bool> (*poll_wait)(Cpu& cpu, Time time_start, std::int64_t limit_ns) = nullptr;
 };
 
 // --- the kernel ---
@@ -209,6 +216,7 @@ struct Background {
 struct KernelConfig {
   Features features;
   int idle_state = 1;  // governor kFixed
+  HaltpollParameters haltpoll;
   std::vector<std::string> disabled_states;
   Background background;
 };
@@ -227,6 +235,12 @@ class Kernel {
   int nr_cpus() const { return machine_.nr_cpus(); }
   const hw::PathCost& cost(Path path) const { return costs_[static_cast<std::size_t>(path)]; }
   trace::Tracer& tracer() { return machine_.tracer(); }
+  // Where the hypervisor offers KVM_FEATURE_POLL_CONTROL, every CPU writes
+  // MSR_KVM_POLL_CONTROL=0 when it comes up: no host-side polling for this vCPU. Linux:
+  // arch/x86/kernel/kvm.c, arch_haltpoll_enable(); empty on arm64.
+  bool disables_host_halt_poll() const {
+    return ops.governor_select == haltpoll_select && machine_.spec().cpu.arch == hw::Arch::kX86_64;
+  }
 
   // A task that will execute `entry`, pinned to `cpu`. Owned by the kernel.
   Task& new_task(std::string comm, CpuId cpu, Co<> (*entry)(Cpu&, Task&), void* data);

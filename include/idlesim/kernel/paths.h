@@ -26,6 +26,10 @@ namespace idlesim::kernel {
   X(menu_select, 0, 0, 0)                           \
   X(menu_select_timer_query, 0, 0, 0)               \
   X(menu_reflect, 0, 0, 0)                          \
+  X(teo_select, 0, 0, 0)                            \
+  X(ladder_select, 0, 0, 0)                         \
+  X(haltpoll_select, 0, 0, 0)                       \
+  X(haltpoll_enter_idle, 1, 1, 0)                   \
   X(cpuidle_tick_decision, 0, 0, 0)                 \
   X(default_idle_call_head, 1, 0, 0)                \
   X(default_idle_call_tail, 0, 0, 0)                \

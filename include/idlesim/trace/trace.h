@@ -135,7 +135,17 @@ struct Sample {
   std::int64_t value;  // in 1/scale of the metric's unit; times in picoseconds
 };
 
-inline constexpr int kKinds = 12;
+// poll_idle() ended.
+struct PollDone {
+  static constexpr int kKind = 12;
+  Time started;
+  Time time;
+  CpuId cpu;
+  Time limit;      // until when it wanted to poll
+  bool timed_out;  // nothing came until then
+};
+
+inline constexpr int kKinds = 13;
 
 // Overrides what it wants to hear and says so in wants().
 class Listener {
@@ -155,6 +165,7 @@ class Listener {
   virtual void on(const Wakeup&) {}
   virtual void on(const CallStarted&) {}
   virtual void on(const Sample&) {}
+  virtual void on(const PollDone&) {}
 };
 
 template <class... Events>
