@@ -30,6 +30,14 @@ struct Race {
   void (*fault)(KernelOps& ops) = nullptr;
 };
 
+// There are no ticks in the races: a stopped one that is restarted would be the first.
+Co<kernel::GovernorChoice> haltpoll_keeps_tick(Cpu& cpu) {
+  Cpu& self = cpu;
+  kernel::GovernorChoice choice = co_await kernel::haltpoll_select(self);
+  choice.stop_tick = false;
+  co_return choice;
+}
+
 class RaceProgram final : public Program {
  public:
   explicit RaceProgram(const Race& race)
@@ -38,6 +46,8 @@ class RaceProgram final : public Program {
         kernel_spec_(constant_costs(race.arch, 1)),
         machine_(machine_spec_, 1, 0),
         kernel_(machine_, kernel_spec_, make_config(race)) {
+    if (kernel_.ops.governor_select == kernel::haltpoll_select)
+      kernel_.ops.governor_select = haltpoll_keeps_tick;
     if (race.fault != nullptr) race.fault(kernel_.ops);
     called_.resize(race.sender.size());
     start_sender();
