@@ -23,10 +23,13 @@ CUT_PHASES = ("write", "block", "idle", "irq", "exit", "resume", "membar", "memb
               "futexwake")
 MITIGATED_PHASES = ("write", "block", "idle", "irq", "exit", "resume", "call", "callirq", "round", "membar",
                     "membarirq", "futexwait", "futexresume", "futexwake")
+# Phases of tasks that share a CPU: the one segment that takes what an axis adds beyond the others' share.
+REST_PHASES = (("sameblock", "context_switch_task"), ("samepreempt", "context_switch_preempted"))
 # Segments of phases without self rows in the mitigation runs take the delta of a similar one.
 SIMILAR = {"futex_wait_entry": "sys_read_entry", "futex_wake_entry": "sys_write_entry",
            "futex_wake_exit": "sys_write_exit", "irq_entry_rcu_watching": "irq_entry",
-           "irq_exit_rcu_watching": "irq_exit"}
+           "irq_exit_rcu_watching": "irq_exit", "switch_task": "switch_to_idle",
+           "finish_task_switch_task": "finish_task_switch_to_idle"}
 
 
 def largest_remainder(shares, total):
@@ -140,6 +143,14 @@ def axis_deltas(model, modes_of):
         names = model.phase_segments(alias)
         for name, delta in split_by_cut(model, alias, names, variant_mode, base_mode).items():
             deltas.setdefault(name, delta)
+    for alias, rest in REST_PHASES:
+        mode, phase = model.aliases[alias]
+        keys = [(model.kernel, m, phase, "") for m in modes_of(mode, phase)]
+        if keys[0] != keys[1] and keys[0] in model.data.rows:
+            delta = add(*(model.data.rows[key]["TOTAL"] for key in keys), -1)
+            for name in model.phase_segments(alias):
+                delta = add(delta, deltas.get(name, ZERO), -1) if name != rest else delta
+            deltas[rest] = delta
     return deltas
 
 

@@ -7,6 +7,7 @@
 #include "idlesim/config/digest.h"
 #include "idlesim/config/document.h"
 #include "idlesim/config/json_writer.h"
+#include "idlesim/experiment/workloads.h"
 #include "variant_reader.h"
 
 namespace idlesim::experiment {
@@ -76,7 +77,7 @@ void read_variant_settings(config::Reader set, VariantText& text) {
   for (auto& [path, value] : set.members()) {
     const std::string written = value.as_text();
     const std::string_view first = std::string_view(path).substr(0, path.find('.'));
-    if (first == "kernel" || first == "platform")
+    if (first == "kernel" || first == "platform" || is_placement(path))
       text.set.push_back({path, written, value.where() + ": variant \"" + text.name + "\""});
     else
       value.fail(

@@ -1,5 +1,7 @@
 #include "idlesim/experiment/workloads.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -10,11 +12,22 @@ namespace {
 constexpr WorkloadEntry kWorkloads[] = {
     {"ipistorm", "calls an empty function on other CPUs, one call after the other",
      workload::read_ipistorm},
+    {"sched_pipe", "perf bench sched pipe: two tasks hand a message to and fro",
+     workload::read_sched_pipe, "cpus"},
 };
 
 }  // namespace
 
 std::span<const WorkloadEntry> workloads() { return kWorkloads; }
+
+bool is_placement(std::string_view path) {
+  constexpr std::string_view kParameters = "workload.parameters.";
+  if (!path.starts_with(kParameters)) return false;
+  path.remove_prefix(kParameters.size());
+  return std::any_of(std::begin(kWorkloads), std::end(kWorkloads), [&](const WorkloadEntry& entry) {
+    return !path.empty() && entry.placement == path;
+  });
+}
 
 const WorkloadEntry& read_workload_name(config::Reader in) {
   std::vector<std::string_view> names;

@@ -126,6 +126,7 @@ void Cpu::fire(void* cpu) {
       break;
     case Wait::kHalt:
       self.waking_ = false;
+      self.halted_time_ += self.now() - self.halt_started_;
       self.disarm_monitor();
       self.continue_or_interrupt();
       break;
@@ -189,7 +190,9 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
 void Cpu::begin_interrupt(Wait wait, Time remaining) {
   CHECK(irq_enabled_ && pending_ != 0, "an interrupt is taken only if enabled and pending");
   if (wait != Wait::kRunning) engine_.cancel(slot_);
-  interrupted_.push_back({handle_, wait, remaining, op_, spin_, interrupt_arrived_});
+  interrupted_.push_back(
+      {handle_, wait, remaining, op_, spin_, interrupt_arrived_, leaves_on_interrupt_});
+  leaves_on_interrupt_ = false;
   start_handler();
 }
 
@@ -224,6 +227,12 @@ void Cpu::return_to_interrupted() {
   interrupt_arrived_ = back.arrived;
   switch (back.wait) {
     case Wait::kExec:
+      if (back.leaves) {
+        exec_left_ = back.remaining;
+        wait_ = Wait::kRunning;
+        handle_.resume();
+        break;
+      }
       wait_ = Wait::kExec;
       arm(now() + back.remaining);
       break;

@@ -64,7 +64,8 @@ void Cpu::enter(Cpu& host) {
 }
 
 void Cpu::leave(Wait wait, Time remaining) {
-  paused_ = {handle_, wait, remaining, op_, spin_, interrupt_arrived_};
+  paused_ = {handle_, wait, remaining, op_, spin_, interrupt_arrived_, leaves_on_interrupt_};
+  leaves_on_interrupt_ = false;
   wait_ = Wait::kPaused;
   stop_ = false;
   disarm_monitor();  // an exit clears the address monitor
@@ -95,6 +96,7 @@ void Cpu::stop(Exit reason) {
       return;
     case Wait::kHalt:  // the instruction may end without an event of its own
       if (!waking_) {
+        halted_time_ += now() - halt_started_;
         leave(Wait::kRunning, {});
         return;
       }

@@ -1,9 +1,65 @@
-// newidle balancing: what an idle CPU does to find work on others.
+// The fair class: its order, and what an idle CPU does to find work on others.
+#include "idlesim/kernel/fair.h"
+
 #include <algorithm>
 
 #include "idlesim/kernel/sched.h"
 
 namespace idlesim::kernel {
+
+// Linux: kernel/sched/fair.c, update_curr().
+// Not modelled: weights, groups, load tracking.
+void update_curr(PerCpu& rq, Time now) {
+  Task& curr = *rq.curr;
+  if (&curr == &rq.idle) return;
+  const Time ran = now - curr.exec_start;
+  curr.exec_start = now;
+  curr.vruntime += ran;
+  curr.slice_used += ran;
+  Time least = curr.vruntime;
+  for (const Task* task : rq.runnable) least = std::min(least, task->vruntime);
+  rq.min_vruntime = std::max(rq.min_vruntime, least);
+}
+
+// Linux: kernel/sched/fair.c, enqueue_task_fair(), place_entity().
+void enqueue_task_fair(PerCpu& rq, Task& task, Time now) {
+  update_curr(rq, now);
+  task.vruntime = std::max(task.vruntime, rq.min_vruntime - sysctl_sched_base_slice);
+  rq.runnable.push_back(&task);
+}
+
+// Linux: kernel/sched/fair.c, pick_task_fair(), set_next_entity().
+Task* pick_task_fair(PerCpu& rq, Time now) {
+  const auto less = [](const Task* a, const Task* b) { return a->vruntime < b->vruntime; };
+  const auto first = std::min_element(rq.runnable.begin(), rq.runnable.end(), less);
+  if (first == rq.runnable.end()) return nullptr;
+  Task* task = *first;
+  rq.runnable.erase(first);
+  rq.min_vruntime = std::max(rq.min_vruntime, task->vruntime);
+  task->exec_start = now;
+  task->slice_used = {};
+  return task;
+}
+
+// Linux: kernel/sched/fair.c, check_preempt_wakeup_fair().
+bool wakeup_preempt_fair(PerCpu& rq, const Task& woken, Time now) {
+  update_curr(rq, now);
+  return rq.curr->vruntime - woken.vruntime > sysctl_sched_wakeup_granularity;
+}
+
+// Linux: kernel/sched/fair.c, task_tick_fair(), update_deadline().
+bool slice_is_over(PerCpu& rq, Time now) {
+  update_curr(rq, now);
+  const Task& curr = *rq.curr;
+  if (curr.slice_used < sysctl_sched_base_slice) return false;
+  return std::any_of(rq.runnable.begin(), rq.runnable.end(),
+                     [&](const Task* task) { return task->vruntime < curr.vruntime; });
+}
+
+// Linux: kernel/sched/fair.c, migrate_task_rq_fair().
+void migrate_task_fair(PerCpu& from, PerCpu& to, Task& task) {
+  task.vruntime += to.min_vruntime - from.min_vruntime;
+}
 
 namespace {
 

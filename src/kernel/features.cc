@@ -53,6 +53,18 @@ constexpr FeatureValue kWakeQueue[] = {
      wake_queue_csq_notify},
 };
 
+// --- ttwu_queue ---
+
+// Comes after wake_queue, whose rqlist has a rule of its own.
+constexpr FeatureValue kTtwuQueue[] = {
+    {"llc_idle", "v6.0 and later: an idle CPU of the same cache activates its task itself",
+     [](KernelOps&) {}},
+    {"llc_on_cpu", "v5.8 to v5.19: only if the task is still leaving that CPU",
+     [](KernelOps& ops) {
+       if (ops.ttwu_queue_cond == ttwu_queue_cond_csq) ops.ttwu_queue_cond = ttwu_queue_cond_on_cpu;
+     }},
+};
+
 // --- schedule_idle ---
 
 constexpr FeatureValue kScheduleIdle[] = {
@@ -239,6 +251,13 @@ constexpr FeatureValue kRqLine[] = {
      [](KernelOps& ops) { ops.rq_split = true; }},
 };
 
+constexpr FeatureValue kMmCountLine[] = {
+    {"own", "mm->mm_count alone on its line (6.12)",
+     [](KernelOps& ops) { ops.mm_count_alone = true; }},
+    {"shared", "mm->mm_count beside mm_users and the page-table counters (6.1)",
+     [](KernelOps& ops) { ops.mm_count_alone = false; }},
+};
+
 constexpr std::array<FeatureAxis, kAxes> kAxisTable = {{
     {"wake_queue", "how a queued call or wake-up is signalled", kWakeQueue},
     {"schedule_idle", "what the idle loop's schedule_idle() does", kScheduleIdle},
@@ -251,6 +270,8 @@ constexpr std::array<FeatureAxis, kAxes> kAxisTable = {{
     {"tif_line", "placement of the idle task's flag word", kTifLine},
     {"csd_line", "placement of a waited call's entry", kCsdLine},
     {"rq_line", "placement of the run queue's fields", kRqLine},
+    {"mm_count_line", "placement of the mm's reference count", kMmCountLine},
+    {"ttwu_queue", "who activates a task that wakes up inside the waker's cache", kTtwuQueue},
 }};
 
 }  // namespace

@@ -104,6 +104,8 @@ Co<> gic_interrupt(Cpu& cpu, hw::Vector vector) {
 Co<> interrupt_entry(Cpu& cpu, hw::Vector vector) {
   PerCpu& self = this_cpu(cpu);
   const hw::InterruptSpec& spec = cpu.machine().spec().interrupt;
+  ++self.irqs;
+  ++self.hardirq;
   self.kernel->tracer().emit(trace::InterruptTaken{
       cpu.now(), cpu.interrupt_arrived(), cpu.id, static_cast<std::uint8_t>(vector), self.context});
   co_await cpu.exec_time(spec.entry);
@@ -111,6 +113,7 @@ Co<> interrupt_entry(Cpu& cpu, hw::Vector vector) {
     co_await x86_vector(cpu, vector);
   else
     co_await gic_interrupt(cpu, vector);
+  --self.hardirq;
   co_await cpu.exec_time(spec.exit);
 }
 

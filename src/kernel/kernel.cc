@@ -69,9 +69,13 @@ Kernel::Kernel(hw::Machine& machine, const KernelSpec& spec, const KernelConfig&
   const hw::Topology& topology = machine.topology();
   for (int llc = 0; llc < topology.nr_clusters(); ++llc) {
     const hw::NodeId node = topology.node_of_core(llc * topology.spec().cores_per_cluster);
-    llc_nr_busy.emplace_back(machine.new_line(machine.line_name("LLC"), node),
-                             static_cast<std::uint64_t>(topology.cpus_of_cluster(llc).weight()));
+    const auto cpus = static_cast<std::uint64_t>(topology.cpus_of_cluster(llc).weight());
+    hw::Line& line = machine.new_line(machine.line_name("LLC"), node);
+    // The machine has been at rest: all cores are idle, and a scan may look at the whole LLC.
+    llc_shared.push_back(
+        {Word(line, cpus), Word(line, topology.spec().threads_per_core > 1), Word(line, cpus)});
   }
+  init_mm_lines(init_mm, 0);
   for (CpuId id = 0; id < nr_cpus(); ++id) {
     PerCpu& pcpu = per_cpu_.emplace_back();
     pcpu.kernel = this;
@@ -88,8 +92,16 @@ void Kernel::init_task(Task& task, hw::Line& line) {
   task.flags = Word(line, 0);
   task.state = Word(line, TASK_RUNNING);
   task.on_cpu = Word(line, 0);
+  task.on_rq = Word(line, 0);
   task.wake_entry.llist = Word(line, 0);
   task.wake_entry.flags = Word(line, 0);
+}
+
+void Kernel::init_mm_lines(Mm& mm, hw::NodeId node) {
+  hw::Line& line = machine_.new_line(machine_.line_name("MM"), node);
+  hw::Line& own = ops.mm_count_alone ? machine_.new_line(machine_.line_name("MMR"), node) : line;
+  mm.mm_count = Word(own, 1);
+  mm.mm_users = Word(line, 1);
 }
 
 void Kernel::lay_out(PerCpu& pcpu) {
@@ -103,6 +115,9 @@ void Kernel::lay_out(PerCpu& pcpu) {
   init_task(pcpu.idle, ops.tif_alone ? line("TASK") : tif);
   pcpu.idle.flags = Word(tif, 0);
   pcpu.idle.on_cpu.poke(1);
+  pcpu.idle.on_rq.poke(1);
+  pcpu.idle.cpus_mask = CpuMask::of(nr_cpus(), pcpu.id);
+  pcpu.idle.active_mm = &init_mm;
   pcpu.curr = &pcpu.idle;
 
   pcpu.call_single_queue = Word(line("CSQ"), 0);
@@ -141,24 +156,42 @@ void Kernel::build_domains(PerCpu& pcpu) {
     const int below = pcpu.domains.empty() ? 1 : pcpu.domains.back().span.weight();
     if (span.weight() > below) pcpu.domains.push_back({name, std::move(span), {}});
   };
-  add("SMT", topology.siblings(pcpu.id));
-  add("MC", topology.cpus_of_cluster(topology.cluster(pcpu.id)));
+  pcpu.smt_mask = topology.siblings(pcpu.id);
+  pcpu.llc_mask = topology.cpus_of_cluster(topology.cluster(pcpu.id));
+  add("SMT", pcpu.smt_mask);
+  add("MC", pcpu.llc_mask);
   add("PKG", topology.cpus_of_node(topology.node(pcpu.id)));
   add("NODE", topology.cpus_of_socket(topology.socket(pcpu.id)));
   add("NUMA", CpuMask::all(nr_cpus()));
 }
 
+Mm& Kernel::new_mm(CpuId cpu) {
+  Mm& mm = mms_.emplace_back();
+  mm.id = static_cast<std::int32_t>(mms_.size());
+  init_mm_lines(mm, machine_.topology().node(cpu));
+  return mm;
+}
+
 Task& Kernel::new_task(std::string comm, CpuId cpu, Co<> (*entry)(Cpu&, Task&), void* data) {
+  return new_task(std::move(comm), cpu, CpuMask::of(nr_cpus(), cpu), nullptr, entry, data);
+}
+
+Task& Kernel::new_task(std::string comm, CpuId cpu, CpuMask allowed, Mm* mm,
+                       Co<> (*entry)(Cpu&, Task&), void* data) {
+  CHECK(allowed.test(cpu), "a task begins where it may run");
+  for (const CpuId each : allowed) foreground.set(each);
   Task& task = tasks_.emplace_back();
   task.pid = static_cast<std::int32_t>(tasks_.size());
   task.comm = std::move(comm);
-  task.cpu = cpu;
+  task.cpu = task.recent_used_cpu = cpu;
+  task.cpus_mask = std::move(allowed);
+  task.mm = task.active_mm = mm;
   task.entry = entry;
   task.data = data;
   const hw::NodeId node = machine_.topology().node(cpu);
   init_task(task, machine_.new_line(machine_.line_name("TASK"), node));
   task.pi_lock = Word(machine_.new_line(machine_.line_name("PI"), node), 0);
-  foreground.set(cpu);
+  task.stack = Word(machine_.new_line(machine_.line_name("STACK"), node), 0);
   return task;
 }
 
@@ -166,7 +199,7 @@ void Kernel::boot() {
   // A CPU with tasks begins in its idle task too, finds one runnable and switches to it.
   for (Task* task : first_) {
     PerCpu& pcpu = per_cpu(task->cpu);
-    task->on_rq = true;
+    task->on_rq.poke(1);
     pcpu.runnable.push_back(task);
     pcpu.nr_running.poke(pcpu.nr_running.peek() + 1);
     pcpu.idle.flags.poke(TIF_NEED_RESCHED);

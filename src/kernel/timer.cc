@@ -17,14 +17,16 @@ void enqueue(HrTimerBase& base, HrTimer& timer, Time expires) {
   CHECK(!timer.queued, "an hrtimer is queued once");
   timer.expires = expires;
   timer.queued = true;
+  timer.base = &base;
   const auto later = [](const HrTimer* a, const HrTimer* b) { return a->expires < b->expires; };
   base.queue.insert(std::upper_bound(base.queue.begin(), base.queue.end(), &timer, later), &timer);
 }
 
-void dequeue(HrTimerBase& base, HrTimer& timer) {
+void dequeue(HrTimer& timer) {
   if (!timer.queued) return;
   timer.queued = false;
-  base.queue.erase(std::find(base.queue.begin(), base.queue.end(), &timer));
+  auto& queue = timer.base->queue;
+  queue.erase(std::find(queue.begin(), queue.end(), &timer));
 }
 
 // Linux: kernel/time/hrtimer.c, hrtimer_reprogram(). A write to the timer's register if the first
@@ -42,16 +44,17 @@ Co<> reprogram(Cpu& cpu) {
 // Linux: kernel/time/hrtimer.c, hrtimer_start_range_ns().
 Co<> hrtimer_start(Cpu& cpu, HrTimer& timer, Time expires) {
   HrTimerBase& base = this_cpu(cpu).hrtimers;
-  dequeue(base, timer);
+  dequeue(timer);
   enqueue(base, timer, expires);
   co_await reprogram(cpu);
 }
 
 // Linux: kernel/time/hrtimer.c, hrtimer_cancel().
+// Not modelled: another CPU's lock, if the timer was started there.
 Co<> hrtimer_cancel(Cpu& cpu, HrTimer& timer) {
   HrTimerBase& base = this_cpu(cpu).hrtimers;
-  dequeue(base, timer);
-  co_await reprogram(cpu);
+  dequeue(timer);
+  if (timer.base == &base) co_await reprogram(cpu);
 }
 
 // --- the tick ---
@@ -74,7 +77,7 @@ Co<> nohz_balance_exit_idle(Cpu& cpu) {
   co_await atomic_add(cpu, kernel.nohz_cpus_mask, ~std::uint64_t{0});
   co_await atomic_add(cpu, kernel.nohz_nr_cpus, ~std::uint64_t{0});
   const int llc = cpu.machine().topology().cluster(cpu.id);
-  co_await atomic_add(cpu, kernel.llc_nr_busy[static_cast<std::size_t>(llc)], 1);
+  co_await atomic_add(cpu, kernel.llc_shared[static_cast<std::size_t>(llc)].nr_busy_cpus, 1);
 }
 
 // Linux: kernel/sched/fair.c, nohz_balance_enter_idle(), when the tick stops.
@@ -87,13 +90,14 @@ Co<> nohz_balance_enter_idle(Cpu& cpu) {
     co_await atomic_add(cpu, kernel.nohz_nr_cpus, 1);
     co_await smp_mb__after_atomic(cpu);
     const int llc = cpu.machine().topology().cluster(cpu.id);
-    co_await atomic_add(cpu, kernel.llc_nr_busy[static_cast<std::size_t>(llc)], ~std::uint64_t{0});
+    co_await atomic_add(cpu, kernel.llc_shared[static_cast<std::size_t>(llc)].nr_busy_cpus,
+                        ~std::uint64_t{0});
   }
   co_await write_once(cpu, kernel.nohz_has_blocked, 1);
 }
 
 // Linux: kernel/time/tick-sched.c, tick_nohz_handler(). In interrupt context.
-// Not modelled: time slices, RCU and process accounting beyond their instructions.
+// Not modelled: RCU and process accounting beyond their instructions.
 Co<> tick_handler(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   Kernel& kernel = *self.kernel;
@@ -102,6 +106,7 @@ Co<> tick_handler(Cpu& cpu) {
   if (tick_cpu == kNoTimerCpu) co_await write_once(cpu, kernel.tick_do_timer_cpu, id);
   if (tick_cpu == kNoTimerCpu || tick_cpu == id) co_await tick_do_update_jiffies64(cpu);
   if (self.tick.inidle) self.tick.got_tick = true;
+  co_await sched_tick(cpu);
   if (!is_idle(self)) co_await nohz_balance_exit_idle(cpu);
   if (self.tick.stopped) co_return;
   enqueue(self.hrtimers, self.tick.timer, next_tick_after(kernel, cpu.now()));
@@ -128,7 +133,7 @@ Co<> hrtimer_interrupt(Cpu& cpu) {
   self.tick.idle_active = false;
   while (!base.queue.empty() && base.queue.front()->expires <= cpu.now()) {
     HrTimer& timer = *base.queue.front();
-    dequeue(base, timer);
+    dequeue(timer);
     if (timer.is_tick) {
       co_await exec(cpu,
                     is_idle(self) ? Path::timer_interrupt_tick_idle : Path::timer_interrupt_tick);

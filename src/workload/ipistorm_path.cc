@@ -2,25 +2,16 @@
 // table says which of them a feature value selects.
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "idlesim/workload/modelled_path.h"
+#include "idlesim/workload/path_builder.h"
 
 namespace idlesim::workload {
 
 namespace {
 
 using enum kernel::Path;
-
-struct Step {
-  const char* who;
-  // The step exists only with one of these values (separated by spaces) of this axis; "single",
-  // "many", "wait" for the module's parameters; empty: always.
-  std::string_view axis;
-  std::string_view values;
-  const char* text;
-  std::vector<kernel::Path> segments;
-  Time (*hardware)(const hw::MachineSpec& machine) = nullptr;
-};
 
 Time send_cost(const hw::MachineSpec& machine) {
   const bool barriers = machine.cpu.vendor != hw::Vendor::kAmd;
@@ -233,58 +224,13 @@ const std::vector<Step>& flag_steps() {
   return kSteps;
 }
 
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const std::string_view first = words.substr(0, words.find(' '));
-    if (first == word) return true;
-    words.remove_prefix(std::min(first.size() + 1, words.size()));
-  }
-  return false;
-}
-
-class PathBuilder {
- public:
-  PathBuilder(const Setup& setup, bool single, bool wait)
-      : setup_(setup), single_(single), wait_(wait) {}
-
-  void add(const std::vector<Step>& steps) {
-    for (const Step& step : steps)
-      if (applies(step)) path_.push_back(make(step));
-  }
-  void title(const char* text) { path_.push_back({"", text, 0, {}}); }
-  std::vector<PathStep> take() { return std::move(path_); }
-
- private:
-  bool applies(const Step& step) const {
-    if (step.axis.empty()) return true;
-    if (step.axis == "single") return single_;
-    if (step.axis == "many") return !single_;
-    if (step.axis == "wait") return wait_;
-    return has_word(step.values, setup_.config.features.get(step.axis));
-  }
-
-  PathStep make(const Step& step) const {
-    PathStep made{step.who, step.text, 0, {}};
-    for (const kernel::Path path : step.segments) {
-      const hw::PathCost cost = kernel::path_cost(setup_.machine.cpu, setup_.kernel, path);
-      made.instructions += cost.instructions;
-      made.time += cost.time;
-    }
-    if (step.hardware != nullptr) made.time += step.hardware(setup_.machine);
-    return made;
-  }
-
-  const Setup& setup_;
-  const bool single_;
-  const bool wait_;
-  std::vector<PathStep> path_;
-};
-
 }  // namespace
 
 std::vector<PathStep> ipistorm_path(const Setup& setup, bool single, bool wait) {
   const kernel::Features& features = setup.config.features;
-  PathBuilder path(setup, single, wait);
+  std::vector<std::string_view> options = {single ? "single" : "many"};
+  if (wait) options.push_back("wait");
+  PathBuilder path(setup, std::move(options));
   path.title("The sender");
   path.add(sender_steps());
   path.title("The target wakes");

@@ -200,14 +200,15 @@ TEST_P(Conformance, Check6CallsBeforeWakeUps) {
       Task* sleeper = nullptr;
       bool both_queued = false, on_rq_at_call = true, ran = false;
       Called called;
-      called.inside = [&] { on_rq_at_call = sleeper->on_rq; };
+      called.inside = [&] { on_rq_at_call = sleeper->on_rq.peek() != 0; };
       sleeper = &k.task(2, {block(), note([&] { ran = true; })});
-      k.task(2, {busy_until(Time::us(100)), mask_until(Time::us(200)),
-                 note([&] { EXPECT_TRUE(called.runs == 1 && sleeper->on_rq); })});
+      k.task(2, {busy_until(Time::us(100)), mask_until(Time::us(200)), busy_until(Time::us(210)),
+                 note([&] { EXPECT_TRUE(called.runs == 1 && sleeper->on_rq.peek() != 0); })});
       k.task(0, {busy_until(Time::us(call_first ? 140 : 120)), wake(*sleeper)});
       k.task(1, {busy_until(Time::us(130)), call(2, called)});
       k.run_until(Time::us(190));
-      both_queued = called.runs == 0 && k.cpu(2).ttwu_pending.peek() == 1 && !sleeper->on_rq;
+      both_queued =
+          called.runs == 0 && k.cpu(2).ttwu_pending.peek() == 1 && sleeper->on_rq.peek() == 0;
       ASSERT_TRUE(k.run()) << k.machine.stories();
       EXPECT_TRUE(both_queued);
       EXPECT_EQ(called.runs, 1);

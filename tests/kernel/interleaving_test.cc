@@ -88,7 +88,8 @@ class RaceProgram final : public Program {
     kernel::PerCpu& cpu = kernel_.per_cpu(0);
     Task& task = kernel_.new_task("sender", 0, nullptr, nullptr);
     task.on_cpu.poke(1);
-    task.on_rq = task.started = true;
+    task.on_rq.poke(1);
+    task.started = true;
     cpu.curr = &task;
     cpu.nr_running.poke(1);
     cpu.rq_curr.poke(static_cast<std::uint64_t>(task.pid));

@@ -34,7 +34,7 @@ TEST(Tick, AlwaysStopStopsAtOnce) {
   EXPECT_EQ(k.record.taken.size(), 0u);
   EXPECT_EQ(k.kernel.nohz_nr_cpus.peek(), 4u);
   EXPECT_EQ(k.kernel.nohz_cpus_mask.peek(), 4u);
-  EXPECT_EQ(k.kernel.llc_nr_busy[0].peek(), 0u);
+  EXPECT_EQ(k.kernel.llc_shared[0].nr_busy_cpus.peek(), 0u);
   EXPECT_EQ(k.kernel.nohz_has_blocked.peek(), 1u);
 }
 
@@ -84,7 +84,7 @@ TEST(Tick, NohzMaskIsLeftByTheTickOfABusyCpu) {
              note([&] {
                EXPECT_FALSE(k.cpu(1).tick.in_nohz_mask);
                EXPECT_EQ(k.kernel.nohz_nr_cpus.peek(), 3u);
-               EXPECT_EQ(k.kernel.llc_nr_busy[0].peek(), 1u);
+               EXPECT_EQ(k.kernel.llc_shared[0].nr_busy_cpus.peek(), 1u);
              })});
   ASSERT_TRUE(k.run());
   EXPECT_EQ(k.kernel.nohz_nr_cpus.peek(), 4u);

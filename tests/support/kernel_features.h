@@ -74,9 +74,20 @@ struct KernelGroup {
   std::string wake_queue;
   std::string schedule_idle;
 
+  // The values of the last two axes are dealt over the combinations of the others.
   std::vector<kernel::Features> features() const {
-    return all_features(
-        arch, {{"wake_queue", wake_queue.c_str()}, {"schedule_idle", schedule_idle.c_str()}});
+    std::vector<kernel::Features> all =
+        all_features(arch, {{"wake_queue", wake_queue.c_str()},
+                            {"schedule_idle", schedule_idle.c_str()},
+                            {"mm_count_line", "own"},
+                            {"ttwu_queue", "llc_idle"}});
+    std::uint32_t card = 0;
+    for (kernel::Features& one : all) {
+      card = card * 1664525 + 1013904223;
+      if ((card >> 30 & 1) != 0) one.set("mm_count_line", "shared");
+      if ((card >> 31 & 1) != 0) one.set("ttwu_queue", "llc_on_cpu");
+    }
+    return all;
   }
 };
 inline void PrintTo(const KernelGroup& group, std::ostream* out) {

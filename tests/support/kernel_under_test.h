@@ -114,6 +114,8 @@ struct Act {
     kSleepUntil,
     kBlock,  // until somebody wakes it
     kWake,   // try_to_wake_up
+    kUser,   // executes its program for `time`; can be preempted
+    kRun,    // awaits `run`
     kNote,   // calls `note`
   };
   Kind kind = Kind::kNote;
@@ -125,6 +127,9 @@ struct Act {
   Task* task = nullptr;
   Task* const* task_ref = nullptr;
   std::function<void()> note;
+  unsigned wake_flags = 0;
+  Co<> (*run)(Cpu& cpu, void* object) = nullptr;
+  void* object = nullptr;
 };
 using Acts = std::vector<Act>;
 
@@ -154,8 +159,17 @@ inline Act busy_until(Time time) { return until(Act::Kind::kBusyUntil, time); }
 inline Act mask_until(Time time) { return until(Act::Kind::kMaskUntil, time); }
 inline Act sleep_until(Time time) { return until(Act::Kind::kSleepUntil, time); }
 inline Act block() { return until(Act::Kind::kBlock, {}); }
-inline Act wake(Task& task) {
+inline Act run(Co<> (*function)(Cpu& cpu, void* object), void* object) {
   Act act;
+  act.kind = Act::Kind::kRun;
+  act.run = function;
+  act.object = object;
+  return act;
+}
+inline Act user(Time time) { return until(Act::Kind::kUser, time); }
+inline Act wake(Task& task, unsigned flags = 0) {
+  Act act;
+  act.wake_flags = flags;
   act.kind = Act::Kind::kWake;
   act.task = &task;
   return act;
@@ -196,10 +210,14 @@ class KernelUnderTest {
 
   // A task pinned to `cpu` that starts at boot. Several on one CPU run one after the other.
   Task& task(CpuId cpu, Acts acts) {
+    return task(cpu, CpuMask::of(kernel.nr_cpus(), cpu), nullptr, std::move(acts));
+  }
+  // One that may run on the CPUs of `allowed`, in `mm` if it is a user's.
+  Task& task(CpuId cpu, CpuMask allowed, kernel::Mm* mm, Acts acts) {
     Program& program = programs_.emplace_back();
     program.acts = std::move(acts);
     program.owner = this;
-    Task& made = kernel.new_task("test", cpu, run_program, &program);
+    Task& made = kernel.new_task("test", cpu, std::move(allowed), mm, run_program, &program);
     program.task = &made;
     kernel.first_task(made);
     return made;
@@ -315,11 +333,18 @@ class KernelUnderTest {
         co_await kernel::schedule_hrtimeout(cpu, a.time);
         break;
       case Act::Kind::kBlock:
-        co_await kernel::xchg(cpu, kernel::this_cpu(cpu).curr->state, kernel::TASK_INTERRUPTIBLE);
+        co_await kernel::set_current_state(cpu, kernel::TASK_INTERRUPTIBLE);
         co_await kernel::schedule(cpu);
         break;
       case Act::Kind::kWake:
-        co_await kernel::try_to_wake_up(cpu, a.task_ref != nullptr ? **a.task_ref : *a.task);
+        co_await kernel::try_to_wake_up(cpu, a.task_ref != nullptr ? **a.task_ref : *a.task,
+                                        kernel::TASK_NORMAL, a.wake_flags);
+        break;
+      case Act::Kind::kRun:
+        co_await a.run(cpu, a.object);
+        break;
+      case Act::Kind::kUser:
+        co_await kernel::user_mode(cpu, a.time);
         break;
       case Act::Kind::kNote:
         a.note();
@@ -327,9 +352,9 @@ class KernelUnderTest {
     }
   }
 
-  static Co<> run_program(Cpu& cpu, Task& task) {
+  static Co<> run_program(Cpu&, Task& task) {
     Program& program = *static_cast<Program*>(task.data);
-    for (const Act& act : program.acts) co_await perform(cpu, act);
+    for (const Act& act : program.acts) co_await perform(*task.running_on, act);
     ++program.owner->ended_;
   }
 

@@ -90,6 +90,11 @@ class Cpu final : public Watcher {
   // Straight-line code. Interrupts, if enabled, are taken inside.
   Exec exec(const PathCost& cost, SourceLocation where = SourceLocation::current());
   Exec exec_time(Time time, SourceLocation where = SourceLocation::current());
+  struct ExecUntilInterrupt;
+  // Straight-line code that is left when an interrupt has been handled: what remains of `time`. For
+  // code that runs at the mercy of who handles interrupts: a program, a guest.
+  ExecUntilInterrupt exec_until_interrupt(Time time,
+                                          SourceLocation where = SourceLocation::current());
 
   struct Load;
   struct Store;
@@ -197,6 +202,9 @@ class Cpu final : public Watcher {
   std::string story() const;
   // Executed so far, the rounds of a relax loop that is being skipped included.
   std::uint64_t instructions() const;
+  // How long it has been in HLT, MWAIT or WFI so far, entry and exit included. Core cycles do not
+  // count there (kernel-paths 8.7).
+  Time halted_time() const { return halted_time_ + (halted() ? now() - halt_started_ : Time{}); }
   // When the interrupt now being handled became pending.
   Time interrupt_arrived() const { return interrupt_arrived_; }
   // True while a context of this CPU is suspended in HLT, MWAIT or WFI.
@@ -269,6 +277,7 @@ class Cpu final : public Watcher {
     MemoryOp op;
     Spinning spin;
     Time arrived;
+    bool leaves = false;  // ExecUntilInterrupt
   };
 
   static void fire(void* cpu);
@@ -337,6 +346,7 @@ class Cpu final : public Watcher {
   bool irq_enabled_ = false;
   bool monitor_triggered_ = false;
   bool waking_ = false;
+  bool leaves_on_interrupt_ = false;
   bool draining_ = false;
   bool posts_far_ = false;
   Time atomic_;  // spec_.atomic
@@ -345,8 +355,10 @@ class Cpu final : public Watcher {
   bool drain_open_ = false;
   bool drain_held_ = false;
   HaltKind halt_kind_ = HaltKind::kHlt;
+  Time exec_left_;
   HaltTiming halt_timing_;
   Time halt_started_;
+  Time halted_time_;
   std::uint32_t pending_ = 0;
   Time arrived_[kVectors];
   Time interrupt_arrived_;
@@ -382,6 +394,23 @@ class Cpu final : public Watcher {
       cpu.arm(cpu.now() + time);
     }
     void await_resume() const {}
+  };
+  struct ExecUntilInterrupt {
+    Cpu& cpu;
+    Time time;
+    bool await_ready() const {
+      cpu.exec_left_ = {};
+      return cpu.engine_.try_advance(cpu.now() + time);
+    }
+    void await_suspend(std::coroutine_handle<> handle) const {
+      cpu.leaves_on_interrupt_ = true;
+      cpu.suspend(handle, Wait::kExec);
+      cpu.arm(cpu.now() + time);
+    }
+    Time await_resume() const {
+      cpu.leaves_on_interrupt_ = false;
+      return cpu.exec_left_;
+    }
   };
   // Accesses that hit and disturb nobody are executed right here; start_op() does the others.
   struct MemoryAwaiter {
@@ -516,6 +545,11 @@ inline Cpu::Exec Cpu::exec(const PathCost& cost, SourceLocation where) {
 }
 
 inline Cpu::Exec Cpu::exec_time(Time time, SourceLocation where) {
+  where_ = where;
+  return {*this, time};
+}
+
+inline Cpu::ExecUntilInterrupt Cpu::exec_until_interrupt(Time time, SourceLocation where) {
   where_ = where;
   return {*this, time};
 }

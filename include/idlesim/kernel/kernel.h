@@ -4,7 +4,6 @@
 #define IDLESIM_KERNEL_KERNEL_H_
 
 #include <array>
-#include <coroutine>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -19,78 +18,15 @@
 #include "idlesim/kernel/features.h"
 #include "idlesim/kernel/kernel_spec.h"
 #include "idlesim/kernel/paths.h"
+#include "idlesim/kernel/task.h"
 #include "idlesim/kernel/timer.h"
 #include "idlesim/sim/co.h"
 #include "idlesim/trace/trace.h"
 
 namespace idlesim::kernel {
 
-using hw::Cpu;
-using hw::Word;
-using sim::Co;
-
 class Kernel;
 struct PerCpu;
-
-// thread_info.flags (x86 bit numbers; NOTIFY_IPI as in the 2024 series).
-inline constexpr std::uint64_t TIF_NEED_RESCHED = 1u << 3;
-inline constexpr std::uint64_t TIF_NOTIFY_IPI = 1u << 6;
-inline constexpr std::uint64_t TIF_POLLING_NRFLAG = 1u << 21;
-
-// task_struct.__state
-inline constexpr std::uint64_t TASK_RUNNING = 0;
-inline constexpr std::uint64_t TASK_INTERRUPTIBLE = 1;
-inline constexpr std::uint64_t TASK_DEAD = 0x80;
-inline constexpr std::uint64_t TASK_WAKING = 0x200;
-
-// --- cross-CPU calls ---
-
-inline constexpr std::uint64_t CSD_FLAG_LOCK = 1;
-enum class CsdType : std::uint8_t { kAsync, kSync, kTtwu };
-
-struct Task;
-using SmpCallFunc = Co<> (*)(Cpu& cpu, void* info);
-
-// call_single_data. `llist` and `flags` are on one line; the rest travels with it.
-struct CallSingleData {
-  Word llist;  // next entry of the queue it is on
-  Word flags;
-  CsdType type = CsdType::kAsync;
-  SmpCallFunc func = nullptr;
-  void* info = nullptr;
-  Task* task = nullptr;  // kTtwu
-
-  // For trace events only.
-  CpuId from = kNoCpu;
-  Time issued, queued, signalled, started;
-  bool ipi = false, elided = false;
-};
-
-// A llist's words hold addresses of its entries.
-inline CallSingleData& entry_at(std::uint64_t address) {
-  return *reinterpret_cast<CallSingleData*>(static_cast<std::uintptr_t>(address));
-}
-
-// --- tasks ---
-
-struct Task {
-  std::int32_t pid = 0;  // 0: an idle task
-  std::string comm;
-  CpuId cpu = kNoCpu;  // where it runs or last ran
-  Word flags;          // thread_info.flags
-  Word state;
-  Word on_cpu;
-  Word pi_lock;
-  bool on_rq = false;
-  bool started = false;
-  CallSingleData wake_entry;
-  std::coroutine_handle<> context;  // to continue it while it is switched out
-  sim::Root root;
-  Co<> (*entry)(Cpu& cpu, Task& task) = nullptr;
-  void* data = nullptr;      // the workload's
-  Cpu* first_cpu = nullptr;  // that switches to it for the first time
-  HrTimer sleep_timer;
-};
 
 // --- run queues and per-CPU data ---
 
@@ -98,6 +34,13 @@ struct SchedDomain {
   const char* name = "";
   CpuMask span;
   Time max_newidle_lb_cost;
+};
+
+// struct sched_domain_shared: one line per LLC.
+struct SchedDomainShared {
+  Word nr_busy_cpus;
+  Word has_idle_cores;
+  Word nr_idle_scan;  // how many CPUs a wake-up may look at
 };
 
 struct PerCpu {
@@ -128,10 +71,16 @@ struct PerCpu {
   Word cfs;                    // CFS: load, read by balancers
   Word wake_list;              // before v5.8 (rqlist)
   std::deque<Task*> runnable;  // waiting to run; `curr` is not in it
+  Time min_vruntime;
+  Mm* prev_mm = nullptr;  // to be dropped after a switch from a kernel thread to a user task
   std::vector<SchedDomain> domains;
+  CpuMask smt_mask, llc_mask;  // CPUs of its core, and of its last-level cache; itself included
+  int hardirq = 0;             // interrupts being handled
+  std::uint64_t irqs = 0;      // taken so far
   Time avg_idle;
   Time idle_stamp = Time::never();
   Task* switched_from = nullptr;
+  bool came_from_task = false;  // the last switch was not from the idle task
   Time schedule_started;
   int cpus_walked = 0;
 
@@ -188,6 +137,7 @@ struct KernelOps {
   bool tif_alone = false;
   bool csd_with_stack = false;
   bool rq_split = false;
+  bool mm_count_alone = false;
   // Whether to stop the tick without a governor's advice.
   bool (*stop_tick_without_governor)(const TickSched& tick, bool got_tick) = nullptr;
   // The cpuidle governor; null: no driver. Not all have something to enable.
@@ -242,8 +192,14 @@ class Kernel {
     return ops.governor_select == haltpoll_select && machine_.spec().cpu.arch == hw::Arch::kX86_64;
   }
 
-  // A task that will execute `entry`, pinned to `cpu`. Owned by the kernel.
+  // An address space. Owned by the kernel.
+  Mm& new_mm(CpuId cpu);
+  // A kernel thread that will execute `entry`, pinned to `cpu`. Owned by the kernel.
   Task& new_task(std::string comm, CpuId cpu, Co<> (*entry)(Cpu&, Task&), void* data);
+  // A task that begins on `cpu` and may run on the CPUs of `allowed`; in `mm`, or a kernel thread
+  // if that is null.
+  Task& new_task(std::string comm, CpuId cpu, CpuMask allowed, Mm* mm, Co<> (*entry)(Cpu&, Task&),
+                 void* data);
   // Starts all CPUs in their idle tasks at time 0, with the ticks' phase drawn from the run. Tasks
   // named before by first_task() are runnable then.
   void boot();
@@ -258,9 +214,9 @@ class Kernel {
   Word nohz_has_blocked;
   Word jiffies;
   Word jiffies_lock;
-  Word tick_do_timer_cpu;  // kNoTimerCpu: whoever ticks next
-  // Per LLC: sched_domain_shared.nr_busy_cpus.
-  std::vector<Word> llc_nr_busy;
+  Word tick_do_timer_cpu;                     // kNoTimerCpu: whoever ticks next
+  std::vector<SchedDomainShared> llc_shared;  // by LLC
+  Mm init_mm;
 
   // CPUs the background process leaves alone: those the workload uses.
   CpuMask foreground;
@@ -272,6 +228,7 @@ class Kernel {
   void lay_out(PerCpu& pcpu);
   void build_domains(PerCpu& pcpu);
   void init_task(Task& task, hw::Line& line);
+  void init_mm_lines(Mm& mm, hw::NodeId node);
   void start_background();
   static void background_event(void* kernel, std::uint64_t end);
 
@@ -281,6 +238,7 @@ class Kernel {
   std::array<hw::PathCost, kPaths> costs_;
   std::deque<PerCpu> per_cpu_;
   std::deque<Task> tasks_;
+  std::deque<Mm> mms_;
   std::vector<Task*> first_;
   Time tick_period_;
   Time tick_phase_;

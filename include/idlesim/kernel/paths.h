@@ -96,8 +96,8 @@ namespace idlesim::kernel {
   X(irq_exit_stay_idle, 0, 0, 0)                    \
   X(irq_exit_from_kernel, 0, 0, 1)                  \
   X(reschedule_ipi, 0, 0, 2)                        \
-  X(timer_interrupt_tick, 0, 0, 3)                  \
-  X(timer_interrupt_tick_idle, 0, 0, 3)             \
+  X(timer_interrupt_tick, 1, 0, 3)                  \
+  X(timer_interrupt_tick_idle, 1, 0, 3)             \
   X(timer_interrupt_hrtimer_wakeup, 2, 0, 3)        \
   X(gic_ack, 0, 0, 1)                               \
   X(generic_irq_layer, 0, 0, 0)                     \
@@ -106,30 +106,43 @@ namespace idlesim::kernel {
   /* core.c, fair.c */                              \
   X(try_to_wake_up_head, 1, 0, 0)                   \
   X(select_task_rq_pinned, 0, 0, 0)                 \
+  X(select_task_rq_fair, 0, 0, 0)                   \
+  X(select_task_rq_fair_probe, 0, 0, 0)             \
+  X(ttwu_queue_local, 1, 0, 0)                      \
   X(ttwu_queue_wakelist, 0, 0, 0)                   \
   X(ttwu_tail, 0, 0, 0)                             \
   X(sched_ttwu_pending_head, 1, 0, 0)               \
   X(ttwu_do_activate, 0, 0, 0)                      \
+  X(ttwu_do_activate_others, 0, 0, 0)               \
   X(sched_ttwu_pending_tail, 0, 0, 0)               \
   X(resched_curr, 1, 0, 0)                          \
   X(resched_curr_already, 0, 0, 0)                  \
   X(schedule_head, 1, 0, 0)                         \
   X(dequeue_task, 0, 0, 0)                          \
+  X(dequeue_task_others, 0, 0, 0)                   \
   X(pick_next_task_fair_none, 0, 0, 0)              \
   X(pick_next_task_fair, 1, 0, 0)                   \
+  X(pick_next_task_fair_task, 1, 0, 0)              \
   X(pick_idle_put_prev, 1, 0, 0)                    \
   X(psi_task_switch_to_idle, 0, 0, 0)               \
   X(psi_task_switch_from_idle, 0, 0, 0)             \
-  X(context_switch_to_idle, 0, 0, 0)                \
+  X(context_switch_to_idle, 1, 0, 0)                \
   X(context_switch_from_idle, 0, 0, 0)              \
+  X(context_switch_task, 0, 0, 0)                   \
+  X(context_switch_preempted, 0, 0, 0)              \
+  X(switch_mm_irqs_off_same_lazy, 0, 0, 0)          \
+  X(switch_mm_irqs_off_other, 0, 0, 0)              \
   X(enter_lazy_tlb, 0, 0, 0)                        \
   X(switch_to_idle_prepare, 0, 0, 0)                \
   X(switch_to_task_prepare, 0, 0, 0)                \
   X(switch_to_idle, 0, 0, 0)                        \
   X(switch_to_task, 0, 0, 0)                        \
+  X(switch_task, 0, 0, 0)                           \
   X(finish_task_switch_to_idle, 0, 0, 0)            \
-  X(finish_task_switch_from_idle, 0, 0, 0)          \
+  X(finish_task_switch_from_idle, 1, 0, 0)          \
+  X(finish_task_switch_task, 0, 0, 0)               \
   X(schedule_tail, 0, 0, 0)                         \
+  X(schedule_tail_task, 0, 0, 0)                    \
   X(schedule_idle_head, 1, 0, 0)                    \
   X(update_rq_clock, 0, 0, 0)                       \
   X(schedule_idle_sm_idle, 1, 0, 0)                 \
@@ -144,9 +157,22 @@ namespace idlesim::kernel {
   X(newidle_balance_walk_tail, 1, 0, 0)             \
   X(nanosleep_to_schedule, 0, 0, 1)                 \
   X(nanosleep_after_wake, 0, 0, 0)                  \
-  /* modules */                                     \
+  /* pipe.c, system calls */                        \
+  X(sys_write_entry, 0, 0, 0)                       \
+  X(pipe_write_to_wakeup, 3, 0, 0)                  \
+  X(pipe_write_wakeup_unwind, 0, 0, 0)              \
+  X(pipe_write_no_waiter, 0, 0, 0)                  \
+  X(sys_write_exit, 0, 0, 0)                        \
+  X(sys_read_entry, 0, 0, 0)                        \
+  X(pipe_read_to_schedule, 4, 1, 0)                 \
+  X(pipe_read_after_wake, 5, 1, 0)                  \
+  X(pipe_read_data_ready, 2, 0, 0)                  \
+  X(sys_read_exit, 0, 0, 0)                         \
+  X(exit_to_user_after_switch, 0, 0, 0)             \
+  /* modules, programs */                           \
   X(ipistorm_loop, 0, 0, 0)                         \
-  X(ipistorm_function, 0, 0, 0)
+  X(ipistorm_function, 0, 0, 0)                     \
+  X(sched_pipe_loop, 0, 0, 0)
 
 enum class Path : std::uint16_t {
 #define IDLESIM_PATH(name, atomics, barriers, privileged) name,

@@ -18,7 +18,8 @@ struct HrTimer {
   Time expires = Time::never();
   bool queued = false;
   bool is_tick = false;
-  Task* wake = nullptr;  // hrtimer_wakeup
+  Task* wake = nullptr;                // hrtimer_wakeup
+  struct HrTimerBase* base = nullptr;  // of the CPU it was started on
 };
 
 // Timers of one CPU, earliest first.

@@ -29,6 +29,8 @@ struct Setup {
 
 // One call of ipistorm; `single` and `wait` as the module's parameters.
 std::vector<PathStep> ipistorm_path(const Setup& setup, bool single, bool wait);
+// One direction of sched_pipe.
+std::vector<PathStep> sched_pipe_path(const Setup& setup, bool pinned, bool same_cpu);
 
 }  // namespace idlesim::workload
 

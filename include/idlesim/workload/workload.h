@@ -66,6 +66,7 @@ class WorkloadSpec {
 };
 
 std::unique_ptr<WorkloadSpec> read_ipistorm(config::Reader in);
+std::unique_ptr<WorkloadSpec> read_sched_pipe(config::Reader in);
 
 }  // namespace idlesim::workload
 
