@@ -114,13 +114,13 @@ void add_options(boost::program_options::options_description& options) {
 }
 
 int run(const Invocation& invocation) {
-  static constexpr std::array<std::string_view, 5> kKinds = {"machines", "kernels", "features",
-                                                             "workloads", "scenarios"};
+  static constexpr std::array<std::string_view, 6> kKinds = {
+      "machines", "kernels", "platforms", "features", "workloads", "scenarios"};
   const std::string& kind = invocation.operands.front();
   if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end())
     throw UserError("cannot list \"" + config::printable(kind) + "\"" +
                     config::did_you_mean(kind, kKinds) +
-                    " (allowed: machines, kernels, features, workloads, scenarios)");
+                    " (allowed: machines, kernels, platforms, features, workloads, scenarios)");
   const bool json = invocation.word("format", kFormats) == "json";
   std::ostream& out = invocation.around.out;
   if (kind == "features") {
@@ -140,7 +140,7 @@ int run(const Invocation& invocation) {
 const Command kListCommand = {
     "list",
     "Lists what a scenario can name",
-    "machines|kernels|features|workloads|scenarios",
+    "machines|kernels|platforms|features|workloads|scenarios",
     1,
     1,
     "  idlesim list scenarios\n  idlesim list features\n  idlesim list machines -f json\n",

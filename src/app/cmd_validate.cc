@@ -45,6 +45,12 @@ const std::vector<Kind>& kinds() {
        [](const std::string& path) {
          experiment::load_machine(experiment::find_config_paths(), path);
        }},
+      {"platform",
+       "platforms",
+       {"vcpu_affinity", "host_kernel"},
+       [](const std::string& path) {
+         experiment::load_platform(experiment::find_config_paths(), path);
+       }},
       {"kernel",
        "kernels",
        {"segments", "features", "hz", "config"},
@@ -66,8 +72,8 @@ const Kind& kind_of(const std::string& path) {
   for (const Kind& kind : kinds())
     if (directory == kind.directory) return kind;
   throw UserError(path +
-                  ":1:1: /: no key tells whether this is a machine, kernel, scenario, "
-                  "published results, gates or report");
+                  ":1:1: /: no key tells whether this is a machine, kernel, platform, "
+                  "scenario, published results, gates or report");
 }
 
 int run(const Invocation& invocation) {
@@ -91,7 +97,7 @@ int run(const Invocation& invocation) {
 
 const Command kValidateCommand = {
     "validate",
-    "Checks machine, kernel, scenario, published-results, gates and report files",
+    "Checks machine, kernel, platform, scenario, published-results, gates and report files",
     "FILE...",
     1,
     kAnyNumber,

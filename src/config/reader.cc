@@ -26,6 +26,11 @@ bool Reader::has(std::string_view key) const {
   return node_->find(key) != nullptr;
 }
 
+bool Reader::has_object(std::string_view key) const {
+  if (!has(key)) return false;
+  return node_->find(key)->kind == Kind::kObject;
+}
+
 Reader Reader::child(std::string_view key, std::string_view expected) {
   const Reader absent(state_, nullptr);
   if (!is(Kind::kObject, "an object")) return absent;

@@ -23,6 +23,9 @@ std::string ConfigPaths::machine(const std::string& name) const {
 std::string ConfigPaths::kernel(const std::string& name) const {
   return file_of(root, "kernels", name);
 }
+std::string ConfigPaths::platform(const std::string& name) const {
+  return file_of(root, "platforms", name);
+}
 std::string ConfigPaths::scenario(const std::string& name) const {
   return file_of(root, "scenarios", name);
 }

@@ -7,6 +7,7 @@
 
 #include "idlesim/base/check.h"
 #include "idlesim/hw/machine.h"
+#include "idlesim/virt/kvm.h"
 
 namespace idlesim::experiment {
 
@@ -51,18 +52,80 @@ class Watchdog {
   bool was_interrupted_ = false;
 };
 
+// The machine of one run, with what runs on it. On bare metal the kernel is on the machine itself;
+// otherwise a host's kernel is, and the guest's is on the machine that the host gives it.
+class System {
+ public:
+  System(const Variant& variant, std::uint64_t seed, std::uint64_t run)
+      : machine_(variant.machine, seed, run) {
+    if (variant.virtualization != nullptr) {
+      const Virtualization& v = *variant.virtualization;
+      host_ = std::make_unique<kernel::Kernel>(machine_, v.host_kernel, v.host_config);
+      kvm_ = std::make_unique<virt::Kvm>(*host_, v.kvm);
+    }
+    kernel_ = std::make_unique<kernel::Kernel>(guest_machine(), variant.kernel, variant.config);
+  }
+
+  hw::Machine& machine() { return machine_; }
+  // That of the kernel which runs the workload.
+  hw::Machine& guest_machine() { return kvm_ != nullptr ? kvm_->machine() : machine_; }
+  kernel::Kernel& kernel() { return *kernel_; }
+  void boot() {
+    if (host_ != nullptr) host_->boot();
+    kernel_->boot();
+  }
+  std::string stories() {
+    return kvm_ == nullptr ? machine_.stories()
+                           : "guest:\n" + kvm_->machine().stories() + "host:\n" + machine_.stories();
+  }
+  void add_counters(std::vector<workload::CounterValue>& counters) const {
+    if (kvm_ == nullptr) return;
+    const virt::KvmCounts& counts = kvm_->counts;
+    for (int reason = 0; reason < hw::kExits; ++reason)
+      counters.push_back({std::string("exits.") + hw::to_string(static_cast<hw::Exit>(reason)),
+                          counts.exits[static_cast<std::size_t>(reason)]});
+    counters.push_back({"host.halt_polls", counts.halt_polls});
+    counters.push_back({"host.blocks", counts.blocks});
+    counters.push_back({"host.kicks", counts.kicks});
+    counters.push_back({"host.loads_single_task", counts.loads_single});
+    counters.push_back({"host.loads_more_tasks", counts.loads_not_single});
+  }
+
+ private:
+  hw::Machine machine_;
+  std::unique_ptr<kernel::Kernel> host_;
+  std::unique_ptr<virt::Kvm> kvm_;
+  std::unique_ptr<kernel::Kernel> kernel_;
+};
+
+// Lines move on the physical machine, whoever's they are.
+class LineMeter final : public trace::Listener {
+ public:
+  explicit LineMeter(Measurement& result) : result_(result) {}
+  std::uint32_t wants() const override { return trace::kinds<trace::LineTransfer>(); }
+  void on(const trace::LineTransfer& event) override {
+    if (event.line >= result_.line_transfers.size()) result_.line_transfers.resize(event.line + 1u);
+    ++result_.line_transfers[event.line];
+  }
+
+ private:
+  Measurement& result_;
+};
+
 }  // namespace
 
 RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t run,
                     const std::atomic<bool>* interrupted) {
   RunOutcome outcome;
-  hw::Machine machine(variant.machine, seed, run);
+  System system(variant, seed, run);
+  hw::Machine& machine = system.machine();
   Meter meter(outcome.measurement, machine.nr_cpus());
-  kernel::Kernel kernel(machine, variant.kernel, variant.config);
   const std::unique_ptr<workload::Workload> workload = variant.workload->create();
-  workload->setup(kernel);
-  kernel.boot();
-  machine.tracer().add(&meter);
+  workload->setup(system.kernel());
+  system.boot();
+  system.guest_machine().tracer().add(&meter);
+  LineMeter lines(outcome.measurement);
+  if (&system.guest_machine() != &machine) machine.tracer().add(&lines);
   Watchdog watchdog(machine, *workload, interrupted);
   try {
     machine.run();
@@ -73,12 +136,13 @@ RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t ru
   } catch (const SimulationError& error) {
     throw SimulationError("variant \"" + variant.name + "\", run " + std::to_string(run) + ", at " +
                           std::to_string(machine.now().count_ns()) + " ns: " + error.what() + "\n" +
-                          machine.stories());
+                          system.stories());
   }
   outcome.finished = workload->finished();
   if (outcome.finished) {
     outcome.measurement.run_time.record(workload->run_time().count_ps());
     outcome.measurement.counters = workload->counters();
+    system.add_counters(outcome.measurement.counters);
   }
   outcome.line_names = machine.line_names();
   outcome.simulated = machine.now();

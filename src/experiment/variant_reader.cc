@@ -228,22 +228,98 @@ void VariantReader::read_kernel(config::Reader& root, bool has_machine) {
     in.fail("without a hypervisor the haltpoll driver loads only with cpuidle_haltpoll_force");
 }
 
+// --- platform ---
+
+namespace {
+
+// Settings of the scenario that replace those of the platform file, by their path there.
+std::vector<Override> platform_overrides(config::Reader& in) {
+  std::vector<Override> overrides;
+  for (auto& [key, value] : in.members()) {
+    if (key == "base") continue;
+    if (!in.has_object(key)) {
+      overrides.push_back({key, value.as_text(), value.where()});
+      continue;
+    }
+    for (auto& [inner, inner_value] : value.members())
+      overrides.push_back({key + "." + inner, inner_value.as_text(), inner_value.where()});
+  }
+  return overrides;
+}
+
+}  // namespace
+
+void VariantReader::read_platform_file(config::Reader& in, const std::string& name,
+                                       const std::vector<Override>& settings) {
+  const std::string path = paths_.platform(name);
+  auto doc = open(in, "base", name, path, beside_or_in(paths_, &ConfigPaths::platform));
+  if (!doc) return;
+  for (const Override& o : settings)
+    doc->override_value(o.path, o.value, Document::Missing::kError, o.shown_as);
+  auto virtualization = std::make_shared<Virtualization>();
+  config::Reader root = doc->root();
+  virtualization->kvm = virt::read_kvm_spec(root);
+  const ReadFile<kernel::KernelSpec>* host =
+      open_kernel(root, virtualization->kvm.host_kernel, {});
+  if (host != nullptr) {
+    virtualization->host_kernel = host->spec;
+    virtualization->host_config.features = host->spec.features;
+    kernel::read_features(root.object("host_features"), virtualization->host_config.features);
+    const std::string why =
+        kernel::why_impossible(virtualization->host_config.features, virtualization->kvm.arch);
+    if (!why.empty()) root.fail("host_features", why);
+    if (host->spec.arch != virtualization->kvm.arch)
+      root.fail("host_kernel", "the kernel is for another architecture than the platform");
+  }
+  auto read = finish(*doc, virtualization->kvm, "platform");
+  if (!read || host == nullptr) return;
+  use(*read);
+  use(*host);
+  variant_.virtualization = std::move(virtualization);
+}
+
+// "bare-metal", or {"base": a platform file, and settings that replace those of the file}.
+void VariantReader::read_platform(config::Reader& root, bool has_machine) {
+  if (!root.has_object("platform")) {
+    variant_.platform = root.string_or("platform", "bare-metal");
+    if (variant_.platform != "bare-metal")
+      root.fail("platform",
+                "expected \"bare-metal\", or an object whose \"base\" is a platform file");
+    return;
+  }
+  config::Reader in = root.object("platform");
+  const std::string name = in.string("base");
+  read_platform_file(in, name, platform_overrides(in));
+  if (variant_.virtualization == nullptr) return;
+  const virt::KvmSpec& kvm = variant_.virtualization->kvm;
+  variant_.platform = kvm.name;
+  if (!has_machine) return;
+  if (kvm.arch != variant_.machine.cpu.arch)
+    in.fail("base", "the platform is for another architecture than the machine");
+  const hw::Topology topology(variant_.machine.topology);
+  for (const CpuId cpu : kvm.placement)
+    if (cpu >= topology.nr_cpus())
+      in.fail("vcpu_affinity", "the machine has no CPU " + std::to_string(cpu));
+}
+
 void VariantReader::read_workload(config::Reader& root, bool has_machine) {
   config::Reader in = root.object("workload");
   const WorkloadEntry& entry = read_workload_name(in);
   variant_.workload_name = entry.name;
   config::Reader parameters = in.object("parameters");
   variant_.workload = entry.read(parameters);
-  if (has_machine)
-    variant_.workload->check_machine(parameters, hw::Topology(variant_.machine.topology));
+  if (!has_machine) return;
+  const bool guest = variant_.virtualization != nullptr;
+  const hw::TopologySpec topology =
+      guest ? virt::guest_machine_spec(variant_.machine, variant_.virtualization->kvm).topology
+            : variant_.machine.topology;
+  variant_.workload->check_machine(parameters, hw::Topology(topology));
 }
 
 void VariantReader::read(config::Reader& root, const std::vector<Override>& machine_overrides) {
-  variant_.platform = root.string_or("platform", "bare-metal");
-  if (variant_.platform != "bare-metal")
-    root.fail("platform", "the only platform is \"bare-metal\"");
   const bool has_machine = read_machine(root, machine_overrides);
   read_kernel(root, has_machine);
+  read_platform(root, has_machine);
   read_workload(root, has_machine);
 }
 
@@ -263,6 +339,13 @@ Document open_file(const ConfigPaths& paths, const std::string& name,
 hw::MachineSpec load_machine(const ConfigPaths& paths, const std::string& name_or_path) {
   Document doc = open_file(paths, name_or_path, &ConfigPaths::machine);
   hw::MachineSpec spec = hw::read_machine_spec(doc.root());
+  doc.finish();
+  return spec;
+}
+
+virt::KvmSpec load_platform(const ConfigPaths& paths, const std::string& name_or_path) {
+  Document doc = open_file(paths, name_or_path, &ConfigPaths::platform);
+  virt::KvmSpec spec = virt::read_kvm_spec(doc.root());
   doc.finish();
   return spec;
 }

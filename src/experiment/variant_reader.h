@@ -65,6 +65,9 @@ class VariantReader {
   const ReadFile<kernel::KernelSpec>* open_kernel(config::Reader& in, const std::string& name,
                                                   const std::vector<Override>& settings);
   void read_kernel(config::Reader& root, bool has_machine);
+  void read_platform(config::Reader& root, bool has_machine);
+  void read_platform_file(config::Reader& in, const std::string& name,
+                          const std::vector<Override>& settings);
   void read_workload(config::Reader& root, bool has_machine);
   void check_idle_states(config::Reader& in);
 

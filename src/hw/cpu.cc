@@ -237,6 +237,12 @@ void Cpu::return_to_interrupted() {
       arm(now() + back.remaining);
       break;
     case Wait::kSpin:
+      if (spin_.loop.until_interrupt) {
+        spin_.timed_out = true;
+        wait_ = Wait::kRunning;
+        handle_.resume();
+        break;
+      }
       wait_ = Wait::kSpin;
       // The loop goes on where it was; its next load comes as much later as the handler took.
       spin_.base += now() + back.remaining - spin_round_time(spin_.round + 1);

@@ -36,6 +36,8 @@ class Reader {
 
   // Whether the key is there; does not mark it as read.
   bool has(std::string_view key) const;
+  // Whether the key's value is an object; does not mark it as read.
+  bool has_object(std::string_view key) const;
 
   Reader object(std::string_view key);
   std::optional<Reader> optional_object(std::string_view key);

@@ -11,9 +11,17 @@
 #include "idlesim/hw/machine_spec.h"
 #include "idlesim/kernel/kernel.h"
 #include "idlesim/report/report.h"
+#include "idlesim/virt/kvm_spec.h"
 #include "idlesim/workload/workload.h"
 
 namespace idlesim::experiment {
+
+// A hypervisor between the machine and the kernel, and the kernel it belongs to.
+struct Virtualization {
+  virt::KvmSpec kvm;
+  kernel::KernelSpec host_kernel;
+  kernel::KernelConfig host_config;
+};
 
 // One side of a comparison: everything that is needed to run it, plus its origins.
 struct Variant {
@@ -22,6 +30,7 @@ struct Variant {
   kernel::KernelSpec kernel;
   kernel::KernelConfig config;
   std::string platform;
+  std::shared_ptr<const Virtualization> virtualization;  // null on bare metal
   std::shared_ptr<const workload::WorkloadSpec> workload;
   std::string workload_name;
   std::string machine_file;                   // as the scenario names it
@@ -54,6 +63,7 @@ struct ConfigPaths {
   // A name, or a path: with a "/", or ending in .json.
   std::string machine(const std::string& name) const;
   std::string kernel(const std::string& name) const;
+  std::string platform(const std::string& name) const;
   std::string scenario(const std::string& name) const;
 };
 
@@ -64,8 +74,9 @@ ConfigPaths find_config_paths();
 Scenario load_scenario(const ConfigPaths& paths, const std::string& name_or_path,
                        const std::vector<Override>& overrides);
 
-// Reads one machine or kernel file by name or path. Throws UserError with every error.
+// Reads one machine, platform or kernel file by name or path. Throws UserError with every error.
 hw::MachineSpec load_machine(const ConfigPaths& paths, const std::string& name_or_path);
+virt::KvmSpec load_platform(const ConfigPaths& paths, const std::string& name_or_path);
 kernel::KernelSpec load_kernel(const ConfigPaths& paths, const std::string& name_or_path);
 
 }  // namespace idlesim::experiment

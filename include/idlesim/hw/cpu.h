@@ -64,6 +64,7 @@ struct SpinLoop {
   Time check_time;  // what a clock check adds to its round
   std::uint32_t check_instructions = 0;
   Time deadline = Time::never();  // leave at the first check later than this
+  bool until_interrupt = false;   // leave after an interrupt that was taken inside, as if timed out
 };
 
 class Cpu final : public Watcher {

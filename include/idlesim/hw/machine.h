@@ -66,6 +66,9 @@ class Machine {
 
   // Per-CPU one-shot timer (TSC deadline, generic timer): raises kLocalTimer at `deadline`.
   void set_timer(CpuId cpu, Time deadline);
+  Time timer_deadline(CpuId cpu) const {
+    return engine_.time_of(timers_[static_cast<std::size_t>(cpu)].slot);
+  }
 
   // Loads of relax loops come last among the events of an instant, in the order of their CPUs, so
   // that what they see does not depend on which rounds were skipped. True: it is this CPU's turn.

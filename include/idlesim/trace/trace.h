@@ -145,7 +145,16 @@ struct PollDone {
   bool timed_out;  // nothing came until then
 };
 
-inline constexpr int kKinds = 13;
+// A guest's CPU stood still from `exited` to `entered`.
+struct VmExit {
+  static constexpr int kKind = 13;
+  Time exited;
+  Time entered;
+  CpuId cpu;
+  std::uint8_t reason;  // hw::Exit
+};
+
+inline constexpr int kKinds = 14;
 
 // Overrides what it wants to hear and says so in wants().
 class Listener {
@@ -166,6 +175,7 @@ class Listener {
   virtual void on(const CallStarted&) {}
   virtual void on(const Sample&) {}
   virtual void on(const PollDone&) {}
+  virtual void on(const VmExit&) {}
 };
 
 template <class... Events>
