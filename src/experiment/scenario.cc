@@ -120,10 +120,13 @@ void read_head(config::Reader root, Scenario& scenario) {
 }
 
 // What a path that variants change is set to here: a feature's value in force, or the document's.
-std::string setting(const Variant& variant, const config::Reader& root, const std::string& path) {
+std::string setting(const Variant& variant, const config::Reader& root,
+                    std::optional<Document>& platform, const std::string& path) {
   constexpr std::size_t kPrefix = 7;  // "kernel."
   if (path.starts_with("kernel.") && kernel::find_axis(path.substr(kPrefix)) >= 0)
     return std::string(variant.config.features.get(path.substr(kPrefix)));
+  if (path.starts_with("platform.") && platform)
+    return text_at(platform->root(), path.substr(std::string_view("platform.").size()));
   return text_at(root, path);
 }
 
@@ -173,20 +176,21 @@ class ScenarioReader {
     if (!errors_.empty()) return;
     variant.parameters.insert(variant.parameters.end(), doc.parameters().begin(),
                               doc.parameters().end());
-    compare_with_first(root, variant);
+    compare_with_first(root, reader.platform(), variant);
     for (const UsedFile& file : reader.files())
       if (std::find(files_.begin(), files_.end(), file) == files_.end()) files_.push_back(file);
     scenario_.variants.push_back(std::move(variant));
   }
 
   // Settings that any variant changes and that are other than the first variant's.
-  void compare_with_first(const config::Reader& root, Variant& variant) {
+  void compare_with_first(const config::Reader& root, std::optional<Document>& platform,
+                          Variant& variant) {
     std::size_t index = 0;
     std::set<std::string> seen;
     for (const VariantText& text : texts_)
       for (const Override& o : text.set) {
         if (!seen.insert(o.path).second) continue;
-        const std::string here = setting(variant, root, o.path);
+        const std::string here = setting(variant, root, platform, o.path);
         if (scenario_.variants.empty()) first_settings_.push_back(here);
         const std::string& first = first_settings_[index++];
         if (here != first) variant.changes.push_back({o.path, first, here});

@@ -259,8 +259,7 @@ void VariantReader::read_platform_file(config::Reader& in, const std::string& na
   auto virtualization = std::make_shared<Virtualization>();
   config::Reader root = doc->root();
   virtualization->kvm = virt::read_kvm_spec(root);
-  const ReadFile<kernel::KernelSpec>* host =
-      open_kernel(root, virtualization->kvm.host_kernel, {});
+  const ReadFile<kernel::KernelSpec>* host = open_kernel(root, virtualization->kvm.host_kernel, {});
   if (host != nullptr) {
     virtualization->host_kernel = host->spec;
     virtualization->host_config.features = host->spec.features;
@@ -276,6 +275,7 @@ void VariantReader::read_platform_file(config::Reader& in, const std::string& na
   use(*read);
   use(*host);
   variant_.virtualization = std::move(virtualization);
+  platform_ = std::move(doc);
 }
 
 // "bare-metal", or {"base": a platform file, and settings that replace those of the file}.

@@ -51,6 +51,8 @@ class VariantReader {
   void read(config::Reader& root, const std::vector<Override>& machine_overrides);
 
   const std::vector<UsedFile>& files() const { return files_; }
+  // The platform file in force, with the scenario's settings; nothing on bare metal.
+  std::optional<config::Document>& platform() { return platform_; }
 
  private:
   std::optional<config::Document> open(config::Reader& in, std::string_view key,
@@ -76,6 +78,7 @@ class VariantReader {
   config::Findings& findings_;
   Variant& variant_;
   std::vector<UsedFile> files_;
+  std::optional<config::Document> platform_;
 };
 
 }  // namespace idlesim::experiment
