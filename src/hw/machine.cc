@@ -105,12 +105,12 @@ void Machine::set_timer(CpuId cpu, Time deadline) {
 void Machine::timer_event(void* timer) {
   const Timer& self = *static_cast<Timer*>(timer);
   Cpu& cpu = self.machine->cpu(self.cpu);
-  if (!self.machine->is_guest())
+  if (!self.machine->is_guest()) {
     cpu.deliver(Vector::kLocalTimer);
-  else if (cpu.host() != nullptr)
-    cpu.stop(Exit::kTimer);
-  else
-    self.machine->platform_->timer_expired(cpu);
+    return;
+  }
+  self.machine->platform_->timer_expired(cpu);
+  if (cpu.host() != nullptr) cpu.stop(Exit::kTimer);
 }
 
 bool Machine::take_spin_turn(Cpu& cpu) {

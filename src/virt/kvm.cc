@@ -143,7 +143,6 @@ Co<> handle_exit(Cpu& cpu, Vcpu& vcpu, hw::ExitInfo exit) {
       break;
     case hw::Exit::kTimer:
       co_await cpu.exec(kvm.costs().timer);
-      vcpu.timer_due = true;
       break;
     case hw::Exit::kHlt:
       co_await kvm_vcpu_halt(cpu, vcpu);

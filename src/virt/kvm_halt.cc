@@ -20,7 +20,8 @@ Co<bool> kvm_vcpu_check_block(Cpu& cpu, Vcpu& vcpu) {
 }
 
 // One stretch of the polling loop, until something may have changed: an interrupt for the guest, an
-// interrupt of the host, or the time is over.
+// interrupt of the host, or the time is over; or the guest's timer expires, which is looked at in
+// every round.
 // Not modelled: a task that is put on this run queue without an interrupt is not seen.
 Co<> poll_once(Cpu& cpu, Vcpu& vcpu, Time stop) {
   Word& requests = vcpu.requests;
@@ -30,7 +31,7 @@ Co<> poll_once(Cpu& cpu, Vcpu& vcpu, Time stop) {
   loop.period = round.time + cpu.spec().pause;
   loop.instructions = round.instructions;
   loop.check_every = 1;
-  loop.deadline = stop;
+  loop.deadline = std::min(stop, vcpu.kvm->machine().timer_deadline(vcpu.id));
   loop.until_interrupt = true;
   co_await cpu.spin(requests, loop);
 }

@@ -59,7 +59,7 @@ class Platform {
   virtual bool traps(const Cpu& guest, Exit reason) const = 0;
   // An IPI that did not exit has been sent: the hardware delivers it.
   virtual void post_ipi(Cpu& from, CpuId to, Vector vector) = 0;
-  // The timer of a guest's CPU has expired while the CPU was not executing.
+  // The timer of a guest's CPU has expired; a CPU that executes stops for it.
   virtual void timer_expired(Cpu& guest) = 0;
 
  protected:
