@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -38,7 +39,29 @@ double within(double low, double high, double u) {
 // Three decimals are finer than any parameter is known.
 std::string text_of(const DrawnParameter& parameter, int index) {
   const double value = parameter.values[static_cast<std::size_t>(index)];
-  return fmt::format("{:.3f}", value);
+  const bool count =
+      parameter.pointer.starts_with("/instructions/") || parameter.pointer.ends_with("_per_second");
+  return count ? fmt::format("{:.0f}", value) : fmt::format("{:.3f}", value);
+}
+
+bool is_of_platform(const Variant& variant, const config::Parameter& parameter) {
+  if (variant.virtualization == nullptr) return false;
+  const auto& pointers = variant.virtualization->pointers;
+  return std::find(pointers.begin(), pointers.end(), parameter.pointer) != pointers.end();
+}
+
+// The variant's platform with the values of draw `index`.
+std::shared_ptr<const Virtualization> drawn_platform(const Variant& variant,
+                                                     const std::vector<DrawnParameter>& parameters,
+                                                     int index) {
+  if (variant.virtualization == nullptr) return nullptr;
+  auto drawn = std::make_shared<Virtualization>(*variant.virtualization);
+  config::Document doc = config::parse_text(drawn->document, drawn->kvm.name);
+  for (const DrawnParameter& parameter : parameters)
+    if (parameter.of_platform) doc.override_value(parameter.pointer, text_of(parameter, index));
+  drawn->kvm = virt::read_kvm_spec(doc.root());
+  doc.finish();
+  return drawn;
 }
 
 }  // namespace
@@ -53,7 +76,10 @@ Draws::Draws(const ConfigPaths& paths, const Scenario& scenario, int count, std:
     if (high <= low) continue;
     sim::Random random(seed, 0, "draws", entity++);
     if (parameter.pointer.ends_with("_entries")) continue;  // a count; draws are fractions
-    DrawnParameter drawn{parameter.pointer, std::string(config::to_string(parameter.origin)), {}};
+    DrawnParameter drawn{parameter.pointer,
+                         is_of_platform(scenario.variants.front(), parameter),
+                         std::string(config::to_string(parameter.origin)),
+                         {}};
     for (const double u : stratified(random, count)) drawn.values.push_back(within(low, high, u));
     parameters_.push_back(std::move(drawn));
   }
@@ -69,7 +95,7 @@ Draw Draws::make(int index) const {
       background.pairs_per_second = static_cast<std::int64_t>(value);
     else if (parameter.pointer == kDuration)
       background.mean_duration = Time::ns(static_cast<std::int64_t>(value * 1000));
-    else
+    else if (!parameter.of_platform)
       doc.override_value(parameter.pointer, text_of(parameter, index));
   }
   hw::MachineSpec machine = hw::read_machine_spec(doc.root());
@@ -79,6 +105,7 @@ Draw Draws::make(int index) const {
     Variant copy = variant;
     copy.machine = machine;
     copy.config.background = background;
+    copy.virtualization = drawn_platform(variant, parameters_, index);
     draw.variants.push_back(std::move(copy));
   }
   return draw;

@@ -20,6 +20,7 @@ struct Group {
 
 constexpr Group kGroups[] = {
     {"P1", reproduce_p1},
+    {"P2", reproduce_p2},
 };
 
 bool wanted(const ReproduceOptions& options, const std::string& group) {

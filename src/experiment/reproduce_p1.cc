@@ -12,6 +12,7 @@
 #include "idlesim/experiment/reproduce.h"
 #include "idlesim/experiment/run.h"
 #include "idlesim/report/published.h"
+#include "reproduce_statistics.h"
 
 namespace idlesim::experiment {
 
@@ -20,12 +21,6 @@ namespace {
 constexpr const char* kCalls = "10000";  // per run; the published runs made 100,000
 
 enum Side : std::size_t { kBaseline, kNotify, kRevert, kSides };
-
-const Variant& variant_named(const std::vector<Variant>& variants, const std::string& name) {
-  for (const Variant& variant : variants)
-    if (variant.name == name) return variant;
-  throw UserError("the scenario has no variant \"" + name + "\"");
-}
 
 double run_time_us(const Variant& variant, const ReproduceOptions& options, int run) {
   const RunOutcome outcome =
@@ -50,24 +45,9 @@ Times run_draws(const Draws& draws, const ReproduceOptions& options) {
   return times;
 }
 
-double mean_of(const std::vector<double>& values) { return report::mean(values); }
-
 std::vector<double> divided(std::vector<double> values, double by) {
   for (double& value : values) value /= by;
   return values;
-}
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double position = q * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(position);
-  const auto high = std::min(low + 1, values.size() - 1);
-  return values[low] + (values[high] - values[low]) * (position - static_cast<double>(low));
-}
-
-report::Simulated summarize(const std::vector<double>& values) {
-  return {mean_of(values), quantile(values, 0.025), quantile(values, 0.975),
-          report::IntervalOf::kParameters};
 }
 
 // --- the joint region ---

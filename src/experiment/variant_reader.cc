@@ -274,6 +274,9 @@ void VariantReader::read_platform_file(config::Reader& in, const std::string& na
   if (!read || host == nullptr) return;
   use(*read);
   use(*host);
+  virtualization->document = doc->resolved_json();
+  for (const config::Parameter& parameter : read->parameters)
+    virtualization->pointers.push_back(parameter.pointer);
   variant_.virtualization = std::move(virtualization);
   platform_ = std::move(doc);
 }

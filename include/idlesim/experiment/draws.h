@@ -1,5 +1,5 @@
-// Draws of a machine's uncertain parameters: every parameter with a range but counts (entries of a
-// buffer) is varied at once, the same draw for all variants of a comparison.
+// Draws of the uncertain parameters of a machine and a platform: every parameter with a range but
+// counts (entries of a buffer) is varied at once, the same draw for all variants of a comparison.
 #ifndef IDLESIM_EXPERIMENT_DRAWS_H_
 #define IDLESIM_EXPERIMENT_DRAWS_H_
 
@@ -14,12 +14,13 @@ namespace idlesim::experiment {
 // A parameter that is varied, and the value it has in each draw.
 struct DrawnParameter {
   std::string pointer;  // in its file
+  bool of_platform = false;
   std::string origin;
   std::vector<double> values;
 };
 
 struct Draw {
-  std::vector<Variant> variants;  // those of the scenario, with the draw's machine and background
+  std::vector<Variant> variants;  // those of the scenario, with the draw's machine, platform and background
 };
 
 class Draws {

@@ -40,6 +40,7 @@ struct GroupResult {
   std::vector<std::string> notes;
 };
 GroupResult reproduce_p1(const ConfigPaths& paths, const ReproduceOptions& options);
+GroupResult reproduce_p2(const ConfigPaths& paths, const ReproduceOptions& options);
 
 // Runs tasks 0..count-1 on `options.jobs` threads; throws the first task's error in order, or
 // Interrupted.

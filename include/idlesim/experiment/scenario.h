@@ -19,6 +19,8 @@ namespace idlesim::experiment {
 // A hypervisor between the machine and the kernel, and the kernel it belongs to.
 struct Virtualization {
   virt::KvmSpec kvm;
+  std::string document;               // the platform file with the scenario's settings, as JSON
+  std::vector<std::string> pointers;  // of its parameters, in that document
   kernel::KernelSpec host_kernel;
   kernel::KernelConfig host_config;
 };
