@@ -280,7 +280,9 @@ Cpu::Halt Cpu::halt(HaltKind kind, const HaltTiming& timing, SourceLocation wher
 }
 
 void Cpu::Halt::await_suspend(std::coroutine_handle<> handle) const {
-  if ((kind == HaltKind::kHlt || kind == HaltKind::kWfi) && cpu.traps(Exit::kHlt)) {
+  // An instruction that would not wait does not exit either.
+  if ((kind == HaltKind::kHlt || kind == HaltKind::kWfi) && cpu.pending_ == 0 &&
+      cpu.traps(Exit::kHlt)) {
     if (kind == HaltKind::kHlt) cpu.irq_enabled_ = true;
     cpu.trap({Exit::kHlt, 0}, handle);
     return;

@@ -154,6 +154,23 @@ TEST_F(Guest, HltExitsAndTheInjectedInterruptComesFirst) {
                       "630 guest done", "2100 exit interrupt", "2100 host interrupt"}));
 }
 
+// With an interrupt pending it would not wait, so it does not exit.
+Co<> masked_wfi(Cpu& cpu, Guest& test) {
+  cpu.local_irq_disable();
+  co_await cpu.halt(hw::HaltKind::kWfi, {});
+  test.note("after WFI");
+  co_await cpu.local_irq_enable();
+}
+
+TEST_F(Guest, WfiWithAPendingInterruptDoesNotExit) {
+  trap(Exit::kHlt);
+  inject = {Vector::kReschedule};
+  interrupt_host_at(ns(500));
+  run(masked_wfi);
+  EXPECT_EQ(log, (Log{"0 after WFI", "0 guest takes RESCHEDULE", "30 guest done",
+                      "600 exit interrupt", "600 host interrupt"}));
+}
+
 // Without the trap the physical CPU waits; the host's interrupt ends the instruction.
 TEST_F(Guest, HltThatDoesNotExitEndsWithTheHostsInterrupt) {
   interrupt_host_at(ns(700));
