@@ -154,7 +154,11 @@ class ScenarioReader {
   Document load(const std::vector<Override>& variant_set) const {
     Document doc = config::load_with_extends(path_, beside_or_in(paths_, &ConfigPaths::scenario));
     const auto apply = [&doc](const Override& o) {
-      doc.override_value(o.path, o.value, Document::Missing::kCreate, o.shown_as);
+      // What comes after "platform." is a path in the platform file: one key here.
+      constexpr std::string_view kPlatform = "platform.";
+      const std::string path =
+          o.path.starts_with(kPlatform) ? "/platform/" + o.path.substr(kPlatform.size()) : o.path;
+      doc.override_value(path, o.value, Document::Missing::kCreate, o.shown_as);
     };
     for (const Override& o : variant_set) apply(o);
     for (const Override& o : routed_.scenario) apply(o);

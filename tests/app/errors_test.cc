@@ -66,6 +66,25 @@ TEST_F(Errors, WrongValueAndRange) {
             "error: s.json:5:13: /kernel: idle_enter wfi does not exist on x86_64\n");
 }
 
+TEST_F(Errors, Platform) {
+  const auto errors_on = [this](const std::string& platform) {
+    return errors_with("\"workload\": {", "\"platform\": " + platform + ",\n  \"workload\": {");
+  };
+  EXPECT_EQ(
+      errors_on("\"kvm\""),
+      "error: s.json:9:15: /platform: expected \"bare-metal\", or an object whose \"base\" is a "
+      "platform file\n");
+  EXPECT_EQ(errors_on("{\"base\": \"kvm-arm64-altra\"}"),
+            "error: s.json:9:24: /platform/base: the platform is for another architecture than the "
+            "machine\n");
+  EXPECT_EQ(errors_on("{\"base\": \"kvm-x86-skylake-sp\", "
+                      "\"vcpu_affinity\": [3, 999]}"),
+            "error: s.json:9:63: /platform/vcpu_affinity: the machine has no CPU 999\n");
+  EXPECT_EQ(errors_on("{\"base\": \"kvm-x86-skylake-sp\", "
+                      "\"halt_pol_ns\": 3}"),
+            "error: s.json:9:61: /halt_pol_ns: no such value; did you mean \"halt_poll_ns\"?\n");
+}
+
 TEST_F(Errors, MissingReference) {
   const std::string machine = errors_with("epyc-milan-2s-64c", "epyc-milan-2s-64");
   EXPECT_TRUE(machine.starts_with("error: s.json:4:14: /machine: there is no file \"")) << machine;
