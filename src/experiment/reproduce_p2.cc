@@ -151,8 +151,7 @@ void note_instructions(const ConfigPaths& paths, const Pair& pair, GroupResult& 
   result.notes.push_back(fmt::format(
       "instructions an operation without minus with haltpoll: {:.0f}; stopping and starting the "
       "tick "
-      "are {:.0f} of the instructions without, taking an interrupt {:.0f}; polling adds the others "
-      "(published: 5733)",
+      "are {:.0f} of the instructions without, taking an interrupt {:.0f}; polling adds the others",
       difference, tick, interrupt));
 }
 
