@@ -51,6 +51,7 @@ void Cpu::enter(Cpu& host) {
   CHECK(wait_ == Wait::kPaused, "a guest's CPU executes in one place");
   host_ = &host;
   place(host.id);
+  halted_time_ += now() - halt_started_;
   if (paused_.wait == Wait::kOff) {
     next_ = Next::kStart;
   } else {
@@ -67,6 +68,7 @@ void Cpu::leave(Wait wait, Time remaining) {
   paused_ = {handle_, wait, remaining, op_, spin_, interrupt_arrived_, leaves_on_interrupt_};
   leaves_on_interrupt_ = false;
   wait_ = Wait::kPaused;
+  halt_started_ = now();
   stop_ = false;
   disarm_monitor();  // an exit clears the address monitor
   Cpu& host = *host_;

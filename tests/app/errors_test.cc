@@ -70,19 +70,24 @@ TEST_F(Errors, Platform) {
   const auto errors_on = [this](const std::string& platform) {
     return errors_with("\"workload\": {", "\"platform\": " + platform + ",\n  \"workload\": {");
   };
+  const std::string outside =
+      "error: s.json:16:18: /workload/parameters/cpulist: CPU 8 is outside the machine, which has "
+      "2 "
+      "CPUs\n";
   EXPECT_EQ(
       errors_on("\"kvm\""),
       "error: s.json:9:15: /platform: expected \"bare-metal\", or an object whose \"base\" is a "
       "platform file\n");
   EXPECT_EQ(errors_on("{\"base\": \"kvm-arm64-altra\"}"),
             "error: s.json:9:24: /platform/base: the platform is for another architecture than the "
-            "machine\n");
+            "machine\n" +
+                outside);
   EXPECT_EQ(errors_on("{\"base\": \"kvm-x86-skylake-sp\", "
                       "\"vcpu_affinity\": [3, 999]}"),
-            "error: s.json:9:63: /platform/vcpu_affinity: the machine has no CPU 999\n");
+            "error: s.json:9:63: /platform/vcpu_affinity: the machine has no CPU 999\n" + outside);
   EXPECT_EQ(errors_on("{\"base\": \"kvm-x86-skylake-sp\", "
                       "\"halt_pol_ns\": 3}"),
-            "error: s.json:9:61: /halt_pol_ns: no such value; did you mean \"halt_poll_ns\"?\n");
+            "error: s.json:9: /halt_pol_ns: no such value; did you mean \"halt_poll_ns\"?\n");
 }
 
 TEST_F(Errors, MissingReference) {

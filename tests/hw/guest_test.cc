@@ -122,6 +122,15 @@ TEST_F(Guest, StretchIsCutAndGoesOn) {
                       "1300 exit interrupt", "1300 host interrupt"}));
 }
 
+// Cycles do not count while the CPU stands still: 130 ns for the first exit, 100 for the second.
+TEST_F(Guest, CyclesDoNotCountOutside) {
+  interrupt_host_at(ns(400));
+  interrupt_host_at(ns(1200));
+  run(straight);
+  EXPECT_EQ(host.now(), ns(1330));
+  EXPECT_EQ(machine.cpu(0).halted_time(), ns(130 + 130));
+}
+
 // Several exits: every part of the stretch is executed once.
 TEST_F(Guest, StretchIsCutAnyNumberOfTimes) {
   for (int i = 1; i <= 20; ++i) interrupt_host_at(ns(200 * i));

@@ -30,6 +30,12 @@ KvmSpec kvm_spec(Arch arch) {
   return spec;
 }
 
+kernel::KernelConfig config_of(const kernel::Features& features) {
+  kernel::KernelConfig config;
+  config.features = features;
+  return config;
+}
+
 // A guest of two vCPUs on CPUs 1 and 2, and its tasks.
 class GuestUnderTest {
  public:
@@ -38,15 +44,13 @@ class GuestUnderTest {
         machine_spec(kernel_machine(spec.arch)),
         costs(constant_costs(spec.arch, 10)),
         machine(machine_spec, 1, 0),
-        host(machine, costs, {features_of(spec.arch, {}), 1, {}, {}}),
+        host(machine, costs, config_of(features_of(spec.arch, {}))),
         kvm(host, kvm_spec),
         guest(kvm.machine(), costs,
-              {features_of(spec.arch, {{"tick", "always_stop"},
-                                       {"polling", "none"},
-                                       {"idle_enter", spec.arch == Arch::kArm64 ? "wfi" : "hlt"}}),
-               1,
-               {},
-               {}}) {}
+              config_of(features_of(
+                  spec.arch, {{"tick", "always_stop"},
+                              {"polling", "none"},
+                              {"idle_enter", spec.arch == Arch::kArm64 ? "wfi" : "hlt"}}))) {}
 
   void run_until(Time time) {
     host.boot();

@@ -203,9 +203,12 @@ class Cpu final : public Watcher {
   std::string story() const;
   // Executed so far, the rounds of a relax loop that is being skipped included.
   std::uint64_t instructions() const;
-  // How long it has been in HLT, MWAIT or WFI so far, entry and exit included. Core cycles do not
-  // count there (kernel-paths 8.7).
-  Time halted_time() const { return halted_time_ + (halted() ? now() - halt_started_ : Time{}); }
+  // How long it has been in HLT, MWAIT or WFI so far, entry and exit included; a guest's CPU also
+  // while it did not execute. Core cycles do not count there (kernel-paths 8.7).
+  Time halted_time() const {
+    const bool stands = halted() || wait_ == Wait::kPaused;
+    return halted_time_ + (stands ? now() - halt_started_ : Time{});
+  }
   // When the interrupt now being handled became pending.
   Time interrupt_arrived() const { return interrupt_arrived_; }
   // True while a context of this CPU is suspended in HLT, MWAIT or WFI.
