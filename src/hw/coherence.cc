@@ -6,12 +6,7 @@
 
 namespace idlesim::hw {
 
-bool CoreSet::test(CoreId core) const {
-  if (bitmap_.empty()) {
-    for (int i = 0; i < count_; ++i)
-      if (few_[static_cast<std::size_t>(i)] == core) return true;
-    return false;
-  }
+bool CoreSet::test_bitmap(CoreId core) const {
   const auto word = static_cast<std::size_t>(core) / 64;
   return word < bitmap_.size() && (bitmap_[word] >> (core % 64) & 1) != 0;
 }
@@ -31,22 +26,6 @@ void CoreSet::add(CoreId core) {
     for (CoreId c : few_) set_bit(c);
   set_bit(core);
   ++count_;
-}
-
-void CoreSet::clear() {
-  count_ = 0;
-  bitmap_.clear();  // keeps its capacity
-}
-
-const Legs& Directory::legs(Relation relation) const {
-  switch (relation) {
-    case Relation::kSocket:
-      return spec_.socket;
-    case Relation::kRemote:
-      return spec_.remote;
-    default:
-      return spec_.cluster;
-  }
 }
 
 namespace {
@@ -85,12 +64,8 @@ bool Line::holders_in_cluster_of(CoreId core, Request request) const {
   return all;
 }
 
-void Line::written(CpuId cpu) {
-  last_writer_ = cpu;
-  if (state_ == LineState::kExclusive) state_ = LineState::kModified;
-  if (spinners_.empty() && monitors_.empty()) return;
-  // Only the threads of the writer's core can still watch the line. They may unwatch while told.
-  const CoreId core = directory_->topology().core(cpu);
+// Only the threads of the writer's core can still watch the line. They may unwatch while told.
+void Line::tell_siblings(CpuId cpu, CoreId core) {
   for (std::size_t i = monitors_.size(); i-- > 0;)
     if (monitors_[i]->watcher_core == core && monitors_[i]->watcher_cpu != cpu)
       monitors_[i]->monitored_line_lost();
@@ -198,14 +173,48 @@ void Line::plan_service(Transaction& tx) {
   if (tx.request == Request::kFarAtomic) tx.done_at += spec.far_atomic;
 }
 
+// Most requests: `owner_` gives the line to another core, and no third one has to hear of it.
+bool Line::moves_from_owner(const Transaction& tx) const {
+  if (owner_ == kNoCore || owner_ == tx.core) return false;
+  return tx.request == Request::kGetS ||
+         (tx.request == Request::kGetM && sharers_.none_but(tx.core));
+}
+
+// For these, the same as travel() and plan_service().
+void Line::plan_move_from_owner(Transaction& tx) const {
+  const Topology& topology = directory_->topology();
+  const CoherenceSpec& spec = directory_->spec();
+  const Relation relation = topology.core_relation(tx.core, owner_);
+  tx.from = from_of(relation);
+  tx.local = relation == Relation::kCluster;
+  if (tx.local) {
+    tx.arrival = tx.issued + scaled(spec.cluster.request);
+    tx.started = std::max(tx.arrival, free_at_);
+    tx.snoop_at = tx.started + scaled(spec.cluster.snoop);
+    tx.done_at = tx.snoop_at + scaled(spec.cluster.data);
+    return;
+  }
+  const int home = topology.socket_of_node(home_);
+  const bool to_home = topology.socket_of_core(tx.core) == home;
+  const bool from_home = topology.socket_of_core(owner_) == home;
+  tx.arrival = tx.issued + scaled((to_home ? spec.socket : spec.remote).request);
+  tx.started = std::max(tx.arrival, free_at_);
+  tx.snoop_at =
+      tx.started + scaled(from_home ? spec.socket.snoop : spec.remote.snoop + spec.directory);
+  tx.done_at = tx.snoop_at + scaled(directory_->legs(relation).data);
+}
+
 // False if it had to arm the slot itself, because watchers are to be told before.
 bool Line::start(Transaction& tx) {
-  travel(tx, kNoCore);
   tx.in_service = true;
-  tx.started = std::max(tx.arrival, free_at_);
-  plan_service(tx);
-  if (!tx.queued || tx.request == Request::kGetS || (monitors_.empty() && spinners_.empty()))
-    return true;
+  if (moves_from_owner(tx)) {
+    plan_move_from_owner(tx);
+  } else {
+    travel(tx, kNoCore);
+    tx.started = std::max(tx.arrival, free_at_);
+    plan_service(tx);
+  }
+  if (!watched_ || !tx.queued || tx.request == Request::kGetS) return true;
   sim::Engine& engine = directory_->engine();
   engine.schedule(tx.slot, tx.done_at);
   if (!monitors_.empty()) engine.post(tx.snoop_at, settle_event, this, 0);
@@ -248,7 +257,7 @@ void Line::snoop(Transaction& tx) {
     owner_ = kNoCore;
     state_ = LineState::kShared;  // at the home, which is up to date
   }
-  notify(tx.request == Request::kGetM ? tx.core : kNoCore);
+  if (watched_) notify(tx.request == Request::kGetM ? tx.core : kNoCore);
 }
 
 void Line::take_read(const Transaction& tx) {
@@ -319,11 +328,12 @@ void Line::take(CpuId cpu, CoreId core) {
   state_ = LineState::kModified;
   sharers_.clear();
   notify(core);
-  written(cpu);
+  written(cpu, core);
 }
 
 void Line::watch(Watchers& watchers, Watcher& watcher, sim::PostFire event) {
   watchers.push_back(&watcher);
+  watched_ = true;
   if (head_ != nullptr && head_->in_service && !head_->snooped && head_->request != Request::kGetS)
     directory_->engine().post(std::max(head_->snoop_at, directory_->engine().now()), event, this,
                               0);
@@ -333,6 +343,7 @@ void Line::unwatch(Watchers& watchers, Watcher& watcher) {
   const auto it = std::find(watchers.begin(), watchers.end(), &watcher);
   CHECK(it != watchers.end(), "unwatch without watch");
   watchers.erase(it);
+  watched_ = !monitors_.empty() || !spinners_.empty();
 }
 
 int Line::queue_length() const {

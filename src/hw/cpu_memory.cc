@@ -19,10 +19,7 @@ bool Cpu::forwarded(Word& word, std::uint64_t& value, bool& must_drain) const {
 
 // The line is in the core's cache, but the other thread wrote it last.
 Time Cpu::sibling_penalty(Line& line) {
-  const CpuId writer = line.last_writer();
-  if (writer == watcher_cpu || writer == kNoCpu ||
-      machine_.physical().topology().core(writer) != watcher_core)
-    return {};
+  if (!line.sibling_wrote(watcher_core, watcher_cpu)) return {};
   line.handed_over();
   return machine_.spec().coherence.sibling_transfer;
 }
@@ -104,7 +101,7 @@ bool Cpu::try_op() {
     return false;
   const Time penalty = sibling_penalty(line);
   op_.result = apply(op_.op, word, op_.operand, op_.expected);
-  line.written(watcher_cpu);
+  line.written(watcher_cpu, watcher_core);
   return finish_op(penalty + (locked ? spec_.atomic : Time{}));
 }
 
@@ -153,7 +150,7 @@ void Cpu::drain() {
       return;
     }
     apply(entry.op, *entry.word, entry.operand, 0);
-    line.written(watcher_cpu);
+    line.written(watcher_cpu, watcher_core);
   }
   store_buffer_.clear();
   store_head_ = 0;
@@ -166,7 +163,8 @@ void Cpu::drained(void* cpu) {
   Line& line = entry.word->line();
   line.complete(self.store_transaction_);
   apply(entry.op, *entry.word, entry.operand, 0);
-  if (self.store_transaction_.request == Request::kGetM) line.written(self.watcher_cpu);
+  if (self.store_transaction_.request == Request::kGetM)
+    line.written(self.watcher_cpu, self.watcher_core);
   ++self.store_head_;
   self.drain();
   if (self.wait_ == Wait::kDrain) self.after_op(self.start_op());
