@@ -75,7 +75,7 @@ void Line::tell_siblings(CpuId cpu, CoreId core) {
 
 // When the request arrives where it is resolved: in the cluster if that is where the line is.
 // `holder`: the core that will have the line then, if not the present ones.
-void Line::travel(Transaction& tx, CoreId holder) {
+void Line::travel(Transaction& tx, CoreId holder) const {
   const Topology& topology = directory_->topology();
   const bool same_cluster =
       holder == kNoCore || topology.core_relation(tx.core, holder) <= Relation::kCluster;
@@ -85,21 +85,77 @@ void Line::travel(Transaction& tx, CoreId holder) {
   tx.arrival = tx.issued + scaled(leg);
 }
 
-bool Line::request(Transaction& tx) {
+// Most requests: `owner_` gives the line to another core, and no third one has to hear of it.
+inline bool Line::moves_from_owner(const Transaction& tx) const {
+  if (owner_ == kNoCore || owner_ == tx.core) return false;
+  return tx.request == Request::kGetS ||
+         (tx.request == Request::kGetM && sharers_.none_but(tx.core));
+}
+
+// For these, the same as travel() and plan_service().
+inline void Line::plan_move_from_owner(Transaction& tx) const {
+  const Topology& topology = directory_->topology();
+  const CoherenceSpec& spec = directory_->spec();
+  const auto plan = [&](Time request, Time snoop, Time data) {
+    tx.arrival = tx.issued + scaled(request);
+    tx.started = std::max(tx.arrival, free_at_);
+    tx.snoop_at = tx.started + scaled(snoop);
+    tx.done_at = tx.snoop_at + scaled(data);
+  };
+  tx.local = topology.cluster_of_core(owner_) == tx.cluster;
+  if (tx.local) {
+    tx.from = trace::From::kCluster;
+    plan(spec.cluster.request, spec.cluster.snoop, spec.cluster.data);
+    return;
+  }
+  const int socket = topology.socket_of_core(owner_);
+  tx.from = socket == tx.socket ? trace::From::kSocket : trace::From::kRemote;
+  plan((tx.socket == home_socket_ ? spec.socket : spec.remote).request,
+       socket == home_socket_ ? spec.socket.snoop : spec.remote.snoop + spec.directory,
+       (socket == tx.socket ? spec.socket : spec.remote).data);
+}
+
+inline void Line::plan(Transaction& tx) const {
+  if (moves_from_owner(tx)) {
+    plan_move_from_owner(tx);
+  } else {
+    travel(tx, kNoCore);
+    tx.started = std::max(tx.arrival, free_at_);
+    plan_service(tx);
+  }
+}
+
+bool Line::request(Transaction& tx, bool waits) {
   settle();
-  tx.issued = directory_->engine().now();
+  sim::Engine& engine = directory_->engine();
+  tx.issued = engine.now();
   tx.in_service = tx.snooped = false;
   tx.next = nullptr;
   tx.queued = head_ != nullptr || tx.request != Request::kGetS || !clean();
-  return tx.queued ? enqueue(tx) : start(tx);
+  if (head_ != nullptr) {
+    enqueue(tx);
+    return false;
+  }
+  if (watched_ && tx.request != Request::kGetS) {
+    head_ = &tx;
+    start(tx);
+    return false;
+  }
+  plan(tx);
+  if (waits && engine.try_advance(tx.done_at)) {
+    snoop(tx);
+    emit(tx);
+    if (tx.queued) free_at_ = tx.done_at + tx.hold;
+    return true;
+  }
+  if (tx.queued) head_ = &tx;
+  tx.in_service = true;
+  engine.schedule(tx.slot, tx.done_at);
+  return false;
 }
 
 // The queue is in order of arrival at the home; whoever is in service stays.
-bool Line::enqueue(Transaction& tx) {
-  if (head_ == nullptr) {
-    head_ = &tx;
-    return start(tx);
-  }
+void Line::enqueue(Transaction& tx) {
   Transaction* last = head_;
   while (last->next != nullptr) last = last->next;
   travel(tx, last->core);
@@ -109,13 +165,13 @@ bool Line::enqueue(Transaction& tx) {
     head_->in_service = false;
     tx.next = head_;
     head_ = &tx;
-    return start(tx);
+    start(tx);
+    return;
   }
   Transaction* before = head_;
   while (before->next != nullptr && before->next->arrival <= tx.arrival) before = before->next;
   tx.next = before->next;
   before->next = &tx;
-  return false;
 }
 
 // Distance to the farthest copy that must be invalidated: it decides when all have answered.
@@ -136,7 +192,7 @@ void Line::farthest_sharer(const Transaction& tx, Time& snoop_leg, Time& data_le
   });
 }
 
-void Line::plan_service(Transaction& tx) {
+void Line::plan_service(Transaction& tx) const {
   const Topology& topology = directory_->topology();
   const CoherenceSpec& spec = directory_->spec();
   Time snoop_leg;
@@ -173,57 +229,15 @@ void Line::plan_service(Transaction& tx) {
   if (tx.request == Request::kFarAtomic) tx.done_at += spec.far_atomic;
 }
 
-// Most requests: `owner_` gives the line to another core, and no third one has to hear of it.
-bool Line::moves_from_owner(const Transaction& tx) const {
-  if (owner_ == kNoCore || owner_ == tx.core) return false;
-  return tx.request == Request::kGetS ||
-         (tx.request == Request::kGetM && sharers_.none_but(tx.core));
-}
-
-// For these, the same as travel() and plan_service().
-void Line::plan_move_from_owner(Transaction& tx) const {
-  const Topology& topology = directory_->topology();
-  const CoherenceSpec& spec = directory_->spec();
-  const Relation relation = topology.core_relation(tx.core, owner_);
-  tx.from = from_of(relation);
-  tx.local = relation == Relation::kCluster;
-  if (tx.local) {
-    tx.arrival = tx.issued + scaled(spec.cluster.request);
-    tx.started = std::max(tx.arrival, free_at_);
-    tx.snoop_at = tx.started + scaled(spec.cluster.snoop);
-    tx.done_at = tx.snoop_at + scaled(spec.cluster.data);
-    return;
-  }
-  const int home = topology.socket_of_node(home_);
-  const bool to_home = topology.socket_of_core(tx.core) == home;
-  const bool from_home = topology.socket_of_core(owner_) == home;
-  tx.arrival = tx.issued + scaled((to_home ? spec.socket : spec.remote).request);
-  tx.started = std::max(tx.arrival, free_at_);
-  tx.snoop_at =
-      tx.started + scaled(from_home ? spec.socket.snoop : spec.remote.snoop + spec.directory);
-  tx.done_at = tx.snoop_at + scaled(directory_->legs(relation).data);
-}
-
-// False if it had to arm the slot itself, because watchers are to be told before.
-bool Line::start(Transaction& tx) {
+// Watchers are to be told before it is done.
+void Line::start(Transaction& tx) {
   tx.in_service = true;
-  if (moves_from_owner(tx)) {
-    plan_move_from_owner(tx);
-  } else {
-    travel(tx, kNoCore);
-    tx.started = std::max(tx.arrival, free_at_);
-    plan_service(tx);
-  }
-  if (!watched_ || !tx.queued || tx.request == Request::kGetS) return true;
+  plan(tx);
   sim::Engine& engine = directory_->engine();
   engine.schedule(tx.slot, tx.done_at);
+  if (!watched_ || !tx.queued || tx.request == Request::kGetS) return;
   if (!monitors_.empty()) engine.post(tx.snoop_at, settle_event, this, 0);
   if (!spinners_.empty()) engine.post(tx.snoop_at, spin_event, this, 0);
-  return false;
-}
-
-void Line::start_and_arm(Transaction& tx) {
-  if (start(tx)) directory_->engine().schedule(tx.slot, tx.done_at);
 }
 
 void Line::settle_event(void* line, std::uint64_t) { static_cast<Line*>(line)->settle(); }
@@ -307,9 +321,9 @@ void Line::complete(Transaction& tx) {
     Transaction& read = *head_;
     read.queued = false;
     head_ = read.next;
-    start_and_arm(read);
+    start(read);
   }
-  if (head_ != nullptr) start_and_arm(*head_);
+  if (head_ != nullptr) start(*head_);
 }
 
 void Line::emit(const Transaction& tx) const {

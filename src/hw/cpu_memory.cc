@@ -108,15 +108,7 @@ bool Cpu::try_op() {
 bool Cpu::request_line(Request request, Time hold) {
   transaction_.request = request;
   transaction_.hold = hold;
-  Line& line = op_.word->line();
-  if (line.request(transaction_)) {
-    // Most often nothing else happens before the line is here: no event is needed.
-    if (engine_.try_advance(transaction_.done_at)) {
-      line.complete(transaction_);
-      return true;
-    }
-    arm(transaction_.done_at);
-  }
+  if (op_.word->line().request(transaction_, true)) return true;
   wait_ = Wait::kMemory;
   return false;
 }
@@ -145,8 +137,7 @@ void Cpu::drain() {
         (far && machine_.spec().coherence.atomics == Atomics::kFar)) {
       store_transaction_.request = far ? Request::kFarAtomic : Request::kGetM;
       store_transaction_.hold = {};
-      if (line.request(store_transaction_))
-        engine_.schedule(store_slot_, store_transaction_.done_at);
+      line.request(store_transaction_, false);
       return;
     }
     apply(entry.op, *entry.word, entry.operand, 0);

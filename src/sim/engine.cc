@@ -156,8 +156,9 @@ Time Engine::next_time() const {
 }
 
 bool Engine::is_free_until(Time time) {
-  if (stopped_) return false;
+  if (stopped_ || bound_exact_) return false;
   bound_ = next_time();
+  bound_exact_ = true;
   return time < bound_;
 }
 
@@ -180,10 +181,12 @@ void Engine::schedule(SlotId slot, Time time) {
   const Key key = since << kRankBits | rank_;
   owner_[rank_++] = slot;
   if (slot == fired_) return arm_fired(key);
-  if (slots_[slot].near)
+  if (slots_[slot].near) {
     disarm_near(slot);
-  else if (leaf(slot) != kNever)
+  } else if (leaf(slot) != kNever) {
+    bound_exact_ = false;
     return write(slot, key);
+  }
   if (fired_ != kNoSlot) replace_fired(kNever);
   arm_near(slot, key);
 }
@@ -208,6 +211,7 @@ inline void Engine::arm_near(SlotId slot, Key key) {
 
 void Engine::disarm_near(SlotId slot) {
   slots_[slot].near = false;
+  bound_exact_ = false;
   std::size_t place = near_count_;
   while (owner_[near_[place] % kRanks] != slot) --place;
   for (; place < near_count_; ++place) near_[place] = near_[place + 1];
@@ -227,6 +231,7 @@ void Engine::schedule_rarely(SlotId slot, Time time) {
   if (time < now_) reject(time);
   cancel(slot);
   if (time == Time::never()) return;
+  bound_ = std::min(bound_, time);
   rebase(false);
   if (static_cast<std::uint64_t>((time - base_).count_ps()) < kHorizonPs) {
     schedule(slot, time);
@@ -243,10 +248,12 @@ void Engine::reject(Time time) const {
 }
 
 void Engine::cancel(SlotId slot) {
-  if (slots_[slot].near)
+  if (slots_[slot].near) {
     disarm_near(slot);
-  else if (slot != fired_ && leaf(slot) != kNever)
+  } else if (slot != fired_ && leaf(slot) != kNever) {
+    bound_exact_ = false;
     write(slot, kNever);
+  }
 }
 
 // Every transient event in flight has a slot, which the next one uses again.
@@ -283,6 +290,7 @@ bool Engine::step() {
     slots_[slot].near = false;
     // What try_advance() asks for next, most often. If there is no next event it is too low.
     bound_ = base_ + Time::ps(static_cast<std::int64_t>(lesser(nearest(), root_) >> kRankBits));
+    bound_exact_ = true;
   } else {
     if (root_ >= kFar) [[unlikely]] {
       if (root_ == kNever) return false;
@@ -292,6 +300,7 @@ bool Engine::step() {
     slot = owner_[key % kRanks];
     fired_ = slot;
     bound_ = Time();
+    bound_exact_ = false;
   }
   now_ = base_ + Time::ps(static_cast<std::int64_t>(key >> kRankBits));
   ++events_;

@@ -126,6 +126,8 @@ struct Transaction {
   Request request = Request::kGetS;
   CpuId cpu = kNoCpu;
   CoreId core = kNoCore;
+  int cluster = 0;  // of the core
+  int socket = 0;
   sim::SlotId slot = 0;  // armed by the line with the time of completion
   Time hold;             // a locked read-modify-write keeps the line this long after it arrived
   Time issued;
@@ -175,7 +177,8 @@ class Line {
       : name_(name),
         directory_(&directory),
         scale_q20_((std::int64_t{scale_permille} << 20) / 1000),
-        home_(home) {}
+        home_(home),
+        home_socket_(directory.topology().socket_of_node(home)) {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
@@ -240,10 +243,10 @@ class Line {
     last_writer_core_ = kNoCore;
   }
 
-  // Puts `transaction` in line. True if it is in service and nothing else waits to hear of it: the
-  // requester must arm transaction.slot for done_at, or complete it at done_at if nothing can
-  // happen before. Otherwise the line arms the slot, now or when its turn comes.
-  bool request(Transaction& transaction);
+  // Puts `transaction` in line and arms its slot, now or when its turn comes. True: it is done.
+  // That is so if the requester `waits` (does nothing else meanwhile) and nothing else happens
+  // before; the clock has moved there, and the slot is not armed.
+  bool request(Transaction& transaction, bool waits);
   // Must be called when the slot fires; afterwards the requester's core has what it asked for and
   // the next request is on its way.
   void complete(Transaction& transaction);
@@ -267,10 +270,10 @@ class Line {
   void watch(Watchers& watchers, Watcher& watcher, sim::PostFire event);
   void unwatch(Watchers& watchers, Watcher& watcher);
   void tell_siblings(CpuId cpu, CoreId core);
-  void travel(Transaction& transaction, CoreId holder);
-  bool start(Transaction& transaction);
-  void start_and_arm(Transaction& transaction);
-  bool enqueue(Transaction& transaction);
+  void travel(Transaction& transaction, CoreId holder) const;
+  void plan(Transaction& transaction) const;
+  void start(Transaction& transaction);
+  void enqueue(Transaction& transaction);
   void snoop(Transaction& transaction);
   void take_read(const Transaction& transaction);
   void notify(CoreId keeper);
@@ -279,7 +282,7 @@ class Line {
   bool holders_in_cluster_of(CoreId core, Request request) const;
   bool moves_from_owner(const Transaction& transaction) const;
   void plan_move_from_owner(Transaction& transaction) const;
-  void plan_service(Transaction& transaction);
+  void plan_service(Transaction& transaction) const;
   void farthest_sharer(const Transaction& transaction, Time& snoop, Time& data,
                        Relation& relation) const;
   // In 1/2^20, so that a leg costs a multiplication.
@@ -300,6 +303,7 @@ class Line {
   Time free_at_;
   std::int64_t scale_q20_;
   NodeId home_;
+  int home_socket_;
   // Apart, because what concerns relax loops must not change the order of anything else: skipping
   // rounds is exact.
   Watchers spinners_;

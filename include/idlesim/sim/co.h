@@ -174,7 +174,7 @@ class [[nodiscard]] Co {
     Co& child_;
   };
   Awaiter operator co_await() && {
-    CHECK(handle_ ? !handle_.done() : value_.there(), "a Co is awaited once");
+    CHECK(static_cast<bool>(*this), "a Co is awaited once");
     return Awaiter(*this);
   }
 

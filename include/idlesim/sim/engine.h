@@ -134,8 +134,9 @@ class Engine {
   static void fire_transient(void* transient);
 
   Time now_;
-  Time bound_;  // no event is armed before this; it may be too low
-  Time base_;   // <= now_
+  Time bound_;                // no event is armed before this; it may be too low,
+  bool bound_exact_ = false;  // or is known not to be
+  Time base_;                 // <= now_
   SlotId rank_ = 0;
   // The slot that fires, if its event came from the tree. Its leaf and the path to the root still
   // hold its old key, which is less than any other, until it is armed again or the next event is
