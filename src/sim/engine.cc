@@ -288,9 +288,10 @@ bool Engine::step() {
     --near_count_;
     slot = owner_[key % kRanks];
     slots_[slot].near = false;
-    // What try_advance() asks for next, most often. If there is no next event it is too low.
-    bound_ = base_ + Time::ps(static_cast<std::int64_t>(lesser(nearest(), root_) >> kRankBits));
-    bound_exact_ = true;
+    // What try_advance() asks for next, most often.
+    const Key next = lesser(nearest(), root_);
+    bound_ = base_ + Time::ps(static_cast<std::int64_t>(next >> kRankBits));
+    bound_exact_ = next < kFar;
   } else {
     if (root_ >= kFar) [[unlikely]] {
       if (root_ == kNever) return false;
