@@ -6,12 +6,7 @@
 
 namespace idlesim::hw {
 
-bool CoreSet::test(CoreId core) const {
-  if (bitmap_.empty()) {
-    for (int i = 0; i < count_; ++i)
-      if (few_[static_cast<std::size_t>(i)] == core) return true;
-    return false;
-  }
+bool CoreSet::test_bitmap(CoreId core) const {
   const auto word = static_cast<std::size_t>(core) / 64;
   return word < bitmap_.size() && (bitmap_[word] >> (core % 64) & 1) != 0;
 }
@@ -31,22 +26,6 @@ void CoreSet::add(CoreId core) {
     for (CoreId c : few_) set_bit(c);
   set_bit(core);
   ++count_;
-}
-
-void CoreSet::clear() {
-  count_ = 0;
-  bitmap_.clear();  // keeps its capacity
-}
-
-const Legs& Directory::legs(Relation relation) const {
-  switch (relation) {
-    case Relation::kSocket:
-      return spec_.socket;
-    case Relation::kRemote:
-      return spec_.remote;
-    default:
-      return spec_.cluster;
-  }
 }
 
 namespace {
@@ -85,12 +64,8 @@ bool Line::holders_in_cluster_of(CoreId core, Request request) const {
   return all;
 }
 
-void Line::written(CpuId cpu) {
-  last_writer_ = cpu;
-  if (state_ == LineState::kExclusive) state_ = LineState::kModified;
-  if (spinners_.empty() && monitors_.empty()) return;
-  // Only the threads of the writer's core can still watch the line. They may unwatch while told.
-  const CoreId core = directory_->topology().core(cpu);
+// Only the threads of the writer's core can still watch the line. They may unwatch while told.
+void Line::tell_siblings(CpuId cpu, CoreId core) {
   for (std::size_t i = monitors_.size(); i-- > 0;)
     if (monitors_[i]->watcher_core == core && monitors_[i]->watcher_cpu != cpu)
       monitors_[i]->monitored_line_lost();
@@ -100,7 +75,7 @@ void Line::written(CpuId cpu) {
 
 // When the request arrives where it is resolved: in the cluster if that is where the line is.
 // `holder`: the core that will have the line then, if not the present ones.
-void Line::travel(Transaction& tx, CoreId holder) {
+void Line::travel(Transaction& tx, CoreId holder) const {
   const Topology& topology = directory_->topology();
   const bool same_cluster =
       holder == kNoCore || topology.core_relation(tx.core, holder) <= Relation::kCluster;
@@ -110,21 +85,77 @@ void Line::travel(Transaction& tx, CoreId holder) {
   tx.arrival = tx.issued + scaled(leg);
 }
 
-bool Line::request(Transaction& tx) {
+// Most requests: `owner_` gives the line to another core, and no third one has to hear of it.
+inline bool Line::moves_from_owner(const Transaction& tx) const {
+  if (owner_ == kNoCore || owner_ == tx.core) return false;
+  return tx.request == Request::kGetS ||
+         (tx.request == Request::kGetM && sharers_.none_but(tx.core));
+}
+
+// For these, the same as travel() and plan_service().
+inline void Line::plan_move_from_owner(Transaction& tx) const {
+  const Topology& topology = directory_->topology();
+  const CoherenceSpec& spec = directory_->spec();
+  const auto plan = [&](Time request, Time snoop, Time data) {
+    tx.arrival = tx.issued + scaled(request);
+    tx.started = std::max(tx.arrival, free_at_);
+    tx.snoop_at = tx.started + scaled(snoop);
+    tx.done_at = tx.snoop_at + scaled(data);
+  };
+  tx.local = topology.cluster_of_core(owner_) == tx.cluster;
+  if (tx.local) {
+    tx.from = trace::From::kCluster;
+    plan(spec.cluster.request, spec.cluster.snoop, spec.cluster.data);
+    return;
+  }
+  const int socket = topology.socket_of_core(owner_);
+  tx.from = socket == tx.socket ? trace::From::kSocket : trace::From::kRemote;
+  plan((tx.socket == home_socket_ ? spec.socket : spec.remote).request,
+       socket == home_socket_ ? spec.socket.snoop : spec.remote.snoop + spec.directory,
+       (socket == tx.socket ? spec.socket : spec.remote).data);
+}
+
+inline void Line::plan(Transaction& tx) const {
+  if (moves_from_owner(tx)) {
+    plan_move_from_owner(tx);
+  } else {
+    travel(tx, kNoCore);
+    tx.started = std::max(tx.arrival, free_at_);
+    plan_service(tx);
+  }
+}
+
+bool Line::request(Transaction& tx, bool waits) {
   settle();
-  tx.issued = directory_->engine().now();
+  sim::Engine& engine = directory_->engine();
+  tx.issued = engine.now();
   tx.in_service = tx.snooped = false;
   tx.next = nullptr;
   tx.queued = head_ != nullptr || tx.request != Request::kGetS || !clean();
-  return tx.queued ? enqueue(tx) : start(tx);
+  if (head_ != nullptr) {
+    enqueue(tx);
+    return false;
+  }
+  if (watched_ && tx.request != Request::kGetS) {
+    head_ = &tx;
+    start(tx);
+    return false;
+  }
+  plan(tx);
+  if (waits && engine.try_advance(tx.done_at)) {
+    snoop(tx);
+    emit(tx);
+    if (tx.queued) free_at_ = tx.done_at + tx.hold;
+    return true;
+  }
+  if (tx.queued) head_ = &tx;
+  tx.in_service = true;
+  engine.schedule(tx.slot, tx.done_at);
+  return false;
 }
 
 // The queue is in order of arrival at the home; whoever is in service stays.
-bool Line::enqueue(Transaction& tx) {
-  if (head_ == nullptr) {
-    head_ = &tx;
-    return start(tx);
-  }
+void Line::enqueue(Transaction& tx) {
   Transaction* last = head_;
   while (last->next != nullptr) last = last->next;
   travel(tx, last->core);
@@ -134,13 +165,13 @@ bool Line::enqueue(Transaction& tx) {
     head_->in_service = false;
     tx.next = head_;
     head_ = &tx;
-    return start(tx);
+    start(tx);
+    return;
   }
   Transaction* before = head_;
   while (before->next != nullptr && before->next->arrival <= tx.arrival) before = before->next;
   tx.next = before->next;
   before->next = &tx;
-  return false;
 }
 
 // Distance to the farthest copy that must be invalidated: it decides when all have answered.
@@ -161,7 +192,7 @@ void Line::farthest_sharer(const Transaction& tx, Time& snoop_leg, Time& data_le
   });
 }
 
-void Line::plan_service(Transaction& tx) {
+void Line::plan_service(Transaction& tx) const {
   const Topology& topology = directory_->topology();
   const CoherenceSpec& spec = directory_->spec();
   Time snoop_leg;
@@ -198,23 +229,15 @@ void Line::plan_service(Transaction& tx) {
   if (tx.request == Request::kFarAtomic) tx.done_at += spec.far_atomic;
 }
 
-// False if it had to arm the slot itself, because watchers are to be told before.
-bool Line::start(Transaction& tx) {
-  travel(tx, kNoCore);
+// Watchers are to be told before it is done.
+void Line::start(Transaction& tx) {
   tx.in_service = true;
-  tx.started = std::max(tx.arrival, free_at_);
-  plan_service(tx);
-  if (!tx.queued || tx.request == Request::kGetS || (monitors_.empty() && spinners_.empty()))
-    return true;
+  plan(tx);
   sim::Engine& engine = directory_->engine();
   engine.schedule(tx.slot, tx.done_at);
+  if (!watched_ || !tx.queued || tx.request == Request::kGetS) return;
   if (!monitors_.empty()) engine.post(tx.snoop_at, settle_event, this, 0);
   if (!spinners_.empty()) engine.post(tx.snoop_at, spin_event, this, 0);
-  return false;
-}
-
-void Line::start_and_arm(Transaction& tx) {
-  if (start(tx)) directory_->engine().schedule(tx.slot, tx.done_at);
 }
 
 void Line::settle_event(void* line, std::uint64_t) { static_cast<Line*>(line)->settle(); }
@@ -248,7 +271,7 @@ void Line::snoop(Transaction& tx) {
     owner_ = kNoCore;
     state_ = LineState::kShared;  // at the home, which is up to date
   }
-  notify(tx.request == Request::kGetM ? tx.core : kNoCore);
+  if (watched_) notify(tx.request == Request::kGetM ? tx.core : kNoCore);
 }
 
 void Line::take_read(const Transaction& tx) {
@@ -298,9 +321,9 @@ void Line::complete(Transaction& tx) {
     Transaction& read = *head_;
     read.queued = false;
     head_ = read.next;
-    start_and_arm(read);
+    start(read);
   }
-  if (head_ != nullptr) start_and_arm(*head_);
+  if (head_ != nullptr) start(*head_);
 }
 
 void Line::emit(const Transaction& tx) const {
@@ -319,11 +342,12 @@ void Line::take(CpuId cpu, CoreId core) {
   state_ = LineState::kModified;
   sharers_.clear();
   notify(core);
-  written(cpu);
+  written(cpu, core);
 }
 
 void Line::watch(Watchers& watchers, Watcher& watcher, sim::PostFire event) {
   watchers.push_back(&watcher);
+  watched_ = true;
   if (head_ != nullptr && head_->in_service && !head_->snooped && head_->request != Request::kGetS)
     directory_->engine().post(std::max(head_->snoop_at, directory_->engine().now()), event, this,
                               0);
@@ -333,6 +357,7 @@ void Line::unwatch(Watchers& watchers, Watcher& watcher) {
   const auto it = std::find(watchers.begin(), watchers.end(), &watcher);
   CHECK(it != watchers.end(), "unwatch without watch");
   watchers.erase(it);
+  watched_ = !monitors_.empty() || !spinners_.empty();
 }
 
 int Line::queue_length() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 
 #include "idlesim/base/check.h"
 #include "idlesim/hw/machine.h"
@@ -44,7 +45,7 @@ void Cpu::boot(Time time, void (*start)(void*), void* object) {
 void Cpu::resume(std::coroutine_handle<> handle) {
   wait_ = Wait::kRunning;
   handle.resume();
-  trampoline();
+  if (next_ != Next::kNothing) trampoline();
 }
 
 // What a context asked for when it suspended is done here, after it has left the host's stack.

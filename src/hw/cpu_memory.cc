@@ -19,10 +19,7 @@ bool Cpu::forwarded(Word& word, std::uint64_t& value, bool& must_drain) const {
 
 // The line is in the core's cache, but the other thread wrote it last.
 Time Cpu::sibling_penalty(Line& line) {
-  const CpuId writer = line.last_writer();
-  if (writer == watcher_cpu || writer == kNoCpu ||
-      machine_.physical().topology().core(writer) != watcher_core)
-    return {};
+  if (!line.sibling_wrote(watcher_core, watcher_cpu)) return {};
   line.handed_over();
   return machine_.spec().coherence.sibling_transfer;
 }
@@ -104,22 +101,14 @@ bool Cpu::try_op() {
     return false;
   const Time penalty = sibling_penalty(line);
   op_.result = apply(op_.op, word, op_.operand, op_.expected);
-  line.written(watcher_cpu);
+  line.written(watcher_cpu, watcher_core);
   return finish_op(penalty + (locked ? spec_.atomic : Time{}));
 }
 
 bool Cpu::request_line(Request request, Time hold) {
   transaction_.request = request;
   transaction_.hold = hold;
-  Line& line = op_.word->line();
-  if (line.request(transaction_)) {
-    // Most often nothing else happens before the line is here: no event is needed.
-    if (engine_.try_advance(transaction_.done_at)) {
-      line.complete(transaction_);
-      return true;
-    }
-    arm(transaction_.done_at);
-  }
+  if (op_.word->line().request(transaction_, true)) return true;
   wait_ = Wait::kMemory;
   return false;
 }
@@ -148,12 +137,11 @@ void Cpu::drain() {
         (far && machine_.spec().coherence.atomics == Atomics::kFar)) {
       store_transaction_.request = far ? Request::kFarAtomic : Request::kGetM;
       store_transaction_.hold = {};
-      if (line.request(store_transaction_))
-        engine_.schedule(store_slot_, store_transaction_.done_at);
+      line.request(store_transaction_, false);
       return;
     }
     apply(entry.op, *entry.word, entry.operand, 0);
-    line.written(watcher_cpu);
+    line.written(watcher_cpu, watcher_core);
   }
   store_buffer_.clear();
   store_head_ = 0;
@@ -166,7 +154,8 @@ void Cpu::drained(void* cpu) {
   Line& line = entry.word->line();
   line.complete(self.store_transaction_);
   apply(entry.op, *entry.word, entry.operand, 0);
-  if (self.store_transaction_.request == Request::kGetM) line.written(self.watcher_cpu);
+  if (self.store_transaction_.request == Request::kGetM)
+    line.written(self.watcher_cpu, self.watcher_core);
   ++self.store_head_;
   self.drain();
   if (self.wait_ == Wait::kDrain) self.after_op(self.start_op());

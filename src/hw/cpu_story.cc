@@ -1,16 +1,27 @@
 // What a CPU does, for people.
 #include <string>
+#include <string_view>
 
 #include "idlesim/hw/cpu.h"
 #include "idlesim/hw/machine.h"
 
 namespace idlesim::hw {
 
+namespace {
+
+// "Co<> idlesim::kernel::poll_idle(Cpu&, int)" or "poll_idle": compilers differ.
+std::string bare_name(std::string_view function) {
+  function = function.substr(0, function.find('('));
+  return std::string(function.substr(function.find_last_of(": ") + 1));
+}
+
+}  // namespace
+
 std::string Cpu::story() const {
   if (wait_ == Wait::kOff) return {};
-  const std::string file = where_.file;
-  std::string text = file.substr(file.rfind('/') + 1) + ":" + std::to_string(where_.line) + " " +
-                     where_.function + "(), ";
+  const std::string file = where_.file_name();
+  std::string text = file.substr(file.rfind('/') + 1) + ":" + std::to_string(where_.line()) + " " +
+                     bare_name(where_.function_name()) + "(), ";
   const auto line_of = [this](const Word* word) {
     return machine_.physical().line_names()[word->line().name()];
   };

@@ -45,6 +45,8 @@ void Cpu::place(CpuId physical) {
   watcher_core = machine.topology().core(physical);
   transaction_.cpu = store_transaction_.cpu = watcher_cpu;
   transaction_.core = store_transaction_.core = watcher_core;
+  transaction_.cluster = store_transaction_.cluster = machine.topology().cluster(physical);
+  transaction_.socket = store_transaction_.socket = machine.topology().socket(physical);
 }
 
 void Cpu::enter(Cpu& host) {

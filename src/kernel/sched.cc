@@ -11,11 +11,26 @@
 
 namespace idlesim::kernel {
 
-// Linux: kernel/locking/qspinlock.c, queued_spin_lock().
+namespace {
+
+// Linux: kernel/locking/qspinlock.c, queued_spin_lock_slowpath().
 // Not modelled: the MCS queue; waiters race for the lock when it is released.
-Co<> spin_lock(Cpu& cpu, Word& lock) {
+Co<> queued_spin_lock_slowpath(Cpu& cpu, Word& lock, Co<std::uint64_t> first_attempt) {
   Word& word = lock;
-  while (co_await cmpxchg(cpu, word, 0, 1) != 0) co_await spin_while_set(cpu, word);
+  std::uint64_t old = co_await std::move(first_attempt);
+  while (old != 0) {
+    co_await spin_while_set(cpu, word);
+    old = co_await cmpxchg(cpu, word, 0, 1);
+  }
+}
+
+}  // namespace
+
+// Linux: include/asm-generic/qspinlock.h, queued_spin_lock().
+Co<> spin_lock(Cpu& cpu, Word& lock) {
+  Co<std::uint64_t> attempt = sim::start(cmpxchg(cpu, lock, 0, 1));
+  if (attempt.has_ended() && attempt.value() == 0) return Co<>::ended();
+  return queued_spin_lock_slowpath(cpu, lock, std::move(attempt));
 }
 
 // --- __schedule ---

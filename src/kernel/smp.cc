@@ -22,9 +22,8 @@ hw::SpinLoop csd_wait_loop(Cpu& cpu) {
 
 // Linux: kernel/smp.c, csd_lock_wait().
 // Not modelled: CSD_LOCK_WAIT_DEBUG.
-Co<> csd_lock_wait(Cpu& cpu, CallSingleData& csd) {
-  Word& flags = csd.flags;
-  co_await cpu.spin(flags, csd_wait_loop(cpu));
+Cpu::Spin csd_lock_wait(Cpu& cpu, CallSingleData& csd) {
+  return cpu.spin(csd.flags, csd_wait_loop(cpu));
 }
 
 // Linux: kernel/smp.c, csd_lock().
@@ -119,18 +118,20 @@ Co<bool> notify_ipi_if_polling(Cpu& cpu, CpuId target) {
 
 // Linux: kernel/smp.c, send_call_function_single_ipi() with b2a02fc43a1f reverted, or before v5.8;
 // kernel/sched/core.c, set_nr_if_polling() without TIF_POLLING_NRFLAG.
-Co<bool> never_elide(Cpu&, CpuId) { co_return false; }
+Co<bool> never_elide(Cpu&, CpuId) { return Co<bool>::ended(false); }
 
 namespace {
 
 // Linux: arch/x86/include/asm/barrier.h, weak_wrmsr_fence(). Earlier stores must be visible before
 // the interrupt. Intel: MFENCE;LFENCE before the WRMSR; arm64: DSB ISHST, and an ISB after the
 // write; AMD needs none (Linux 04c3024560d3).
-Co<> ipi_fence(Cpu& cpu) {
-  const hw::CpuSpec& spec = cpu.spec();
-  if (spec.vendor == hw::Vendor::kAmd) co_return;
+Co<> intel_or_arm_fence(Cpu& cpu) {
+  const Time spec_barrier = cpu.spec().barrier;
   co_await cpu.barrier();
-  co_await cpu.exec_time(spec.barrier);
+  co_await cpu.exec_time(spec_barrier);
+}
+Co<> ipi_fence(Cpu& cpu) {
+  return cpu.spec().vendor == hw::Vendor::kAmd ? Co<>::ended() : intel_or_arm_fence(cpu);
 }
 
 }  // namespace
@@ -179,19 +180,19 @@ Co<> smp_call_single_queue(Cpu& cpu, CpuId target, CallSingleData& csd) {
 
 namespace {
 
-// Linux: kernel/smp.c, generic_exec_single(). A call to this CPU itself: unlock, then the function
-// with interrupts off.
-Co<> generic_exec_single(Cpu& cpu, CpuId target, CallSingleData& csd) {
+// A call to this CPU itself: unlock, then the function with interrupts off.
+Co<> exec_single_here(Cpu& cpu, CallSingleData& csd) {
   CallSingleData& entry = csd;
-  if (target != cpu.id) {
-    co_await smp_call_single_queue(cpu, target, entry);
-    co_return;
-  }
   entry.queued = entry.signalled = cpu.now();
   co_await csd_unlock(cpu, entry);
   cpu.local_irq_disable();
   co_await csd_do_func(cpu, entry);
   co_await cpu.local_irq_enable();
+}
+
+// Linux: kernel/smp.c, generic_exec_single().
+Co<> generic_exec_single(Cpu& cpu, CpuId target, CallSingleData& csd) {
+  return target == cpu.id ? exec_single_here(cpu, csd) : smp_call_single_queue(cpu, target, csd);
 }
 
 }  // namespace

@@ -29,14 +29,18 @@ void dequeue(HrTimer& timer) {
   queue.erase(std::find(queue.begin(), queue.end(), &timer));
 }
 
+Time first_expiry(const HrTimerBase& base) {
+  return base.queue.empty() ? Time::never() : base.queue.front()->expires;
+}
+
 // Linux: kernel/time/hrtimer.c, hrtimer_reprogram(). A write to the timer's register if the first
 // deadline has changed.
 Co<> reprogram(Cpu& cpu) {
   HrTimerBase& base = this_cpu(cpu).hrtimers;
-  const Time first = base.queue.empty() ? Time::never() : base.queue.front()->expires;
-  if (first == base.programmed) co_return;
+  const Time first = first_expiry(base);
+  if (first == base.programmed) return Co<>::ended();
   base.programmed = first;
-  co_await cpu.program_timer(first);
+  return sim::start(cpu.program_timer(first));
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ Co<> hrtimer_start(Cpu& cpu, HrTimer& timer, Time expires) {
   HrTimerBase& base = this_cpu(cpu).hrtimers;
   dequeue(timer);
   enqueue(base, timer, expires);
-  co_await reprogram(cpu);
+  return reprogram(cpu);
 }
 
 // Linux: kernel/time/hrtimer.c, hrtimer_cancel().
@@ -173,18 +177,22 @@ Co<> tick_nohz_idle_exit(Cpu& cpu) {
   co_await exec(
       cpu, self.tick.idle_active ? Path::tick_nohz_idle_exit : Path::tick_nohz_idle_exit_after_irq);
   self.tick.inidle = self.tick.idle_active = false;
-  if (self.tick.stopped) co_await tick_nohz_idle_restart_tick(cpu);
+  co_await tick_nohz_idle_restart_tick(cpu);
   co_await cpu.local_irq_enable();
 }
 
 // Linux: kernel/time/tick-sched.c, tick_nohz_restart_sched_tick().
-Co<> tick_nohz_idle_restart_tick(Cpu& cpu) {
+Co<> tick_nohz_restart_sched_tick(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
-  if (!self.tick.stopped) co_return;
   co_await exec(cpu, Path::tick_nohz_restart);
   co_await tick_do_update_jiffies64(cpu);
   self.tick.stopped = false;
   co_await hrtimer_start(cpu, self.tick.timer, next_tick_after(*self.kernel, cpu.now()));
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_idle_restart_tick().
+Co<> tick_nohz_idle_restart_tick(Cpu& cpu) {
+  return this_cpu(cpu).tick.stopped ? tick_nohz_restart_sched_tick(cpu) : Co<>::ended();
 }
 
 // Linux: kernel/time/tick-sched.c, tick_nohz_idle_stop_tick(), tick_nohz_stop_tick().

@@ -40,7 +40,7 @@ SlotId Engine::add_slot(Fire fire, void* object) {
     if (fired_ != kNoSlot) replace_fired(kNever);
     rebuild(first_leaf_ * 4, all_armed());
   }
-  slots_.push_back({fire, object});
+  slots_.push_back({fire, object, false});
   far_.emplace_back();
   return static_cast<SlotId>(slots_.size() - 1);
 }
@@ -55,7 +55,7 @@ std::vector<Engine::Armed> Engine::all_armed() const {
       armed.push_back({time_of_key(key), key % kRanks, slot});
   };
   for (SlotId slot = 0; slot < slots_.size(); ++slot) add(slot, leaf(slot));
-  if (front_ != kNever) add(front_slot_, front_);
+  for (std::size_t i = near_count_; i > 0; --i) add(owner_[near_[i] % kRanks], near_[i]);
   std::sort(armed.begin(), armed.end());
   return armed;
 }
@@ -70,8 +70,7 @@ void Engine::rebase(bool to_earliest) {
 
 // Makes a tree with this many leaves that holds these events, ranked in the order they are given.
 void Engine::rebuild(std::size_t first_leaf, const std::vector<Armed>& armed) {
-  front_ = kNever;
-  front_slot_ = kNoSlot;
+  for (; near_count_ > 0; --near_count_) slots_[owner_[nearest() % kRanks]].near = false;
   aside_known_ = false;
   rank_ = 0;
   first_leaf_ = first_leaf;
@@ -151,19 +150,24 @@ void Engine::look_aside() const {
 }
 
 Time Engine::next_time() const {
-  if (fired_ == kNoSlot) return time_of_key(lesser(front_, root_));
+  if (fired_ == kNoSlot) return time_of_key(lesser(nearest(), root_));
   if (!aside_known_) look_aside();
-  return time_of_key(lesser(front_, second_));
+  return time_of_key(lesser(nearest(), second_));
 }
 
 bool Engine::is_free_until(Time time) {
-  if (stopped_) return false;
+  if (stopped_ || bound_exact_) return false;
   bound_ = next_time();
+  bound_exact_ = true;
   return time < bound_;
 }
 
 Time Engine::time_of(SlotId slot) const {
-  if (slot == front_slot_) return time_of_key(front_);
+  if (slots_[slot].near) {
+    std::size_t place = near_count_;
+    while (owner_[near_[place] % kRanks] != slot) --place;
+    return time_of_key(near_[place]);
+  }
   if (slot == fired_) return Time::never();
   const Key key = leaf(slot);
   return key == kFar ? far_[slot].time : time_of_key(key);
@@ -176,27 +180,58 @@ void Engine::schedule(SlotId slot, Time time) {
   bound_ = std::min(bound_, time);
   const Key key = since << kRankBits | rank_;
   owner_[rank_++] = slot;
-  arm(slot, key);
+  if (slot == fired_) return arm_fired(key);
+  if (slots_[slot].near) {
+    disarm_near(slot);
+  } else if (leaf(slot) != kNever) {
+    bound_exact_ = false;
+    return write(slot, key);
+  }
+  if (fired_ != kNoSlot) replace_fired(kNever);
+  arm_near(slot, key);
 }
 
-inline void Engine::arm(SlotId slot, Key key) {
-  if (slot == fired_)
-    replace_fired(key);
-  else if (slot == front_slot_)
-    front_ = key;
-  else if (key > front_ || (fired_ == kNoSlot && key > root_) || leaf(slot) != kNever)
-    write(slot, key);
-  else {
-    std::swap(front_, key);
-    std::swap(front_slot_, slot);
-    if (slot != kNoSlot) write(slot, key);
+// Arms a slot that is not armed, while no slot is fired_. What comes after the first in the tree
+// belongs there, too, and so does the last of a full list.
+inline void Engine::arm_near(SlotId slot, Key key) {
+  if (key > root_) return write(slot, key);
+  if (near_count_ == kNear) {
+    if (key > near_[1]) return write(slot, key);
+    const SlotId last = owner_[near_[1] % kRanks];
+    slots_[last].near = false;
+    write(last, near_[1]);
+    std::copy(near_.begin() + 2, near_.end(), near_.begin() + 1);
+    --near_count_;
   }
+  slots_[slot].near = true;
+  std::size_t place = ++near_count_;
+  for (; near_[place - 1] < key; --place) near_[place] = near_[place - 1];
+  near_[place] = key;
+}
+
+void Engine::disarm_near(SlotId slot) {
+  slots_[slot].near = false;
+  bound_exact_ = false;
+  std::size_t place = near_count_;
+  while (owner_[near_[place] % kRanks] != slot) --place;
+  for (; place < near_count_; ++place) near_[place] = near_[place + 1];
+  --near_count_;
+}
+
+// It leaves the tree if it comes before all that is there: then its next events do not touch it.
+inline void Engine::arm_fired(Key key) {
+  if (!aside_known_) look_aside();
+  if (key > second_ || near_count_ == kNear) return replace_fired(key);
+  const SlotId slot = fired_;
+  replace_fired(kNever);
+  arm_near(slot, key);
 }
 
 void Engine::schedule_rarely(SlotId slot, Time time) {
   if (time < now_) reject(time);
   cancel(slot);
   if (time == Time::never()) return;
+  bound_ = std::min(bound_, time);
   rebase(false);
   if (static_cast<std::uint64_t>((time - base_).count_ps()) < kHorizonPs) {
     schedule(slot, time);
@@ -213,10 +248,10 @@ void Engine::reject(Time time) const {
 }
 
 void Engine::cancel(SlotId slot) {
-  if (slot == front_slot_) {
-    front_ = kNever;
-    front_slot_ = kNoSlot;
+  if (slots_[slot].near) {
+    disarm_near(slot);
   } else if (slot != fired_ && leaf(slot) != kNever) {
+    bound_exact_ = false;
     write(slot, kNever);
   }
 }
@@ -247,21 +282,28 @@ void Engine::fire_transient(void* transient) {
 bool Engine::step() {
   if (stopped_) return false;
   if (fired_ != kNoSlot) replace_fired(kNever);
-  SlotId slot = front_slot_;
-  if (front_ < root_) {
-    now_ = time_of_key(front_);
-    front_ = kNever;
-    front_slot_ = kNoSlot;
+  Key key = nearest();
+  SlotId slot = kNoSlot;
+  if (key < root_) {
+    --near_count_;
+    slot = owner_[key % kRanks];
+    slots_[slot].near = false;
+    // What try_advance() asks for next, most often.
+    const Key next = lesser(nearest(), root_);
+    bound_ = base_ + Time::ps(static_cast<std::int64_t>(next >> kRankBits));
+    bound_exact_ = next < kFar;
   } else {
     if (root_ >= kFar) [[unlikely]] {
       if (root_ == kNever) return false;
       rebase(true);
     }
-    slot = owner_[root_ % kRanks];
+    key = root_;
+    slot = owner_[key % kRanks];
     fired_ = slot;
-    now_ = time_of_key(root_);
+    bound_ = Time();
+    bound_exact_ = false;
   }
-  bound_ = Time();
+  now_ = base_ + Time::ps(static_cast<std::int64_t>(key >> kRankBits));
   ++events_;
   const Slot& target = slots_[slot];
   target.fire(target.object);

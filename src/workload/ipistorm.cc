@@ -94,7 +94,7 @@ class Ipistorm final : public Workload {
       else
         co_await kernel::smp_call_function_many(cpu, all, nullptr, nullptr, parameters.wait);
       ++self.calls_;
-      co_await pause(cpu, parameters);
+      if (parameters.pause != Pause::kNone) co_await pause(cpu, parameters);
     }
     ++self.ended_;
     self.end_ = std::max(self.end_, cpu.now());

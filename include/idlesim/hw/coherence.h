@@ -66,11 +66,21 @@ struct CoherenceSpec {
 // Cores holding a copy: a few inline, a bitmap beyond that.
 class CoreSet {
  public:
-  bool test(CoreId core) const;
+  bool test(CoreId core) const {
+    if (bitmap_.empty()) [[likely]]
+      return few_[0] == core || few_[1] == core || few_[2] == core || few_[3] == core;
+    return test_bitmap(core);
+  }
   void add(CoreId core);
-  void clear();
+  void clear() {
+    few_.fill(kNoCore);
+    count_ = 0;
+    if (!bitmap_.empty()) [[unlikely]]
+      bitmap_.clear();  // keeps its capacity
+  }
   bool empty() const { return count_ == 0; }
   int count() const { return count_; }
+  bool none_but(CoreId core) const { return count_ == 0 || (count_ == 1 && few_[0] == core); }
   template <class Visit>
   void for_each(Visit visit) const {
     if (!bitmap_.empty()) {
@@ -83,8 +93,10 @@ class CoreSet {
   }
 
  private:
+  bool test_bitmap(CoreId core) const;
+
   static constexpr int kFew = 4;
-  std::array<CoreId, kFew> few_{};
+  std::array<CoreId, kFew> few_{kNoCore, kNoCore, kNoCore, kNoCore};
   int count_ = 0;
   std::vector<std::uint64_t> bitmap_;
 };
@@ -114,6 +126,8 @@ struct Transaction {
   Request request = Request::kGetS;
   CpuId cpu = kNoCpu;
   CoreId core = kNoCore;
+  int cluster = 0;  // of the core
+  int socket = 0;
   sim::SlotId slot = 0;  // armed by the line with the time of completion
   Time hold;             // a locked read-modify-write keeps the line this long after it arrived
   Time issued;
@@ -140,7 +154,11 @@ class Directory {
   trace::Tracer& tracer() const { return tracer_; }
   const Topology& topology() const { return topology_; }
   const CoherenceSpec& spec() const { return spec_; }
-  const Legs& legs(Relation relation) const;
+  const Legs& legs(Relation relation) const {
+    return relation == Relation::kRemote   ? spec_.remote
+           : relation == Relation::kSocket ? spec_.socket
+                                           : spec_.cluster;
+  }
   const Legs& home_legs(CoreId core, NodeId home) const {
     return topology_.socket_of_core(core) == topology_.socket_of_node(home) ? spec_.socket
                                                                             : spec_.remote;
@@ -156,10 +174,11 @@ class Directory {
 class Line {
  public:
   Line(Directory& directory, LineName name, NodeId home, int scale_permille)
-      : directory_(&directory),
+      : name_(name),
+        directory_(&directory),
         scale_q20_((std::int64_t{scale_permille} << 20) / 1000),
         home_(home),
-        name_(name) {}
+        home_socket_(directory.topology().socket_of_node(home)) {}
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
@@ -183,29 +202,51 @@ class Line {
   }
 
   // Quick tests that need no bringing up to date: no request is under way, the line is in the
-  // core's cache alone, and its other thread has not touched it since. For writes: nobody watches
-  // either.
+  // core's cache, and its other thread has not written it since. For writes: nobody watches either.
   bool hits(CoreId core, CpuId cpu) const {
+    return head_ == nullptr && (owner_ == core || sharers_.test(core)) && !sibling_wrote(core, cpu);
+  }
+  // This thread wrote it last and nobody has taken it away.
+  bool hits_own(CoreId core, CpuId cpu) const {
     return head_ == nullptr && owner_ == core && last_writer_ == cpu;
   }
   bool hits_for_write(CoreId core, CpuId cpu) const {
-    return hits(core, cpu) && state_ == LineState::kModified && spinners_.empty() &&
-           monitors_.empty();
+    return head_ == nullptr && owner_ == core && state_ != LineState::kOwned && !watched_ &&
+           !sibling_wrote(core, cpu);
+  }
+  // The other thread of `core` was the last to write it.
+  bool sibling_wrote(CoreId core, CpuId cpu) const {
+    return last_writer_core_ == core && last_writer_ != cpu;
   }
 
   // `cpu`, whose core may write the line, has written it.
-  void written(CpuId cpu);
+  void written(CpuId cpu, CoreId core) {
+    last_writer_ = cpu;
+    last_writer_core_ = core;
+    if (state_ == LineState::kExclusive) state_ = LineState::kModified;
+    if (watched_) [[unlikely]]
+      tell_siblings(cpu, core);
+  }
+  // The same for a line that hits_for_write().
+  void written_unwatched(CpuId cpu, CoreId core) {
+    last_writer_ = cpu;
+    last_writer_core_ = core;
+    state_ = LineState::kModified;
+  }
 
   // For processes that are not simulated instruction by instruction: `cpu` has written the line, as
   // if no time had passed. Does nothing while requests are in line.
   void take(CpuId cpu, CoreId core);
   // The other thread of the core that wrote it last has seen it.
-  void handed_over() { last_writer_ = kNoCpu; }
+  void handed_over() {
+    last_writer_ = kNoCpu;
+    last_writer_core_ = kNoCore;
+  }
 
-  // Puts `transaction` in line. True if it is in service and nothing else waits to hear of it: the
-  // requester must arm transaction.slot for done_at, or complete it at done_at if nothing can
-  // happen before. Otherwise the line arms the slot, now or when its turn comes.
-  bool request(Transaction& transaction);
+  // Puts `transaction` in line and arms its slot, now or when its turn comes. True: it is done.
+  // That is so if the requester `waits` (does nothing else meanwhile) and nothing else happens
+  // before; the clock has moved there, and the slot is not armed.
+  bool request(Transaction& transaction, bool waits);
   // Must be called when the slot fires; afterwards the requester's core has what it asked for and
   // the next request is on its way.
   void complete(Transaction& transaction);
@@ -227,18 +268,21 @@ class Line {
   void settle_head();
   using Watchers = std::vector<Watcher*>;
   void watch(Watchers& watchers, Watcher& watcher, sim::PostFire event);
-  static void unwatch(Watchers& watchers, Watcher& watcher);
-  void travel(Transaction& transaction, CoreId holder);
-  bool start(Transaction& transaction);
-  void start_and_arm(Transaction& transaction);
-  bool enqueue(Transaction& transaction);
+  void unwatch(Watchers& watchers, Watcher& watcher);
+  void tell_siblings(CpuId cpu, CoreId core);
+  void travel(Transaction& transaction, CoreId holder) const;
+  void plan(Transaction& transaction) const;
+  void start(Transaction& transaction);
+  void enqueue(Transaction& transaction);
   void snoop(Transaction& transaction);
   void take_read(const Transaction& transaction);
   void notify(CoreId keeper);
   void tell_spinners(CoreId keeper);
   void emit(const Transaction& transaction) const;
   bool holders_in_cluster_of(CoreId core, Request request) const;
-  void plan_service(Transaction& transaction);
+  bool moves_from_owner(const Transaction& transaction) const;
+  void plan_move_from_owner(Transaction& transaction) const;
+  void plan_service(Transaction& transaction) const;
   void farthest_sharer(const Transaction& transaction, Time& snoop, Time& data,
                        Relation& relation) const;
   // In 1/2^20, so that a leg costs a multiplication.
@@ -246,20 +290,24 @@ class Line {
   static void settle_event(void* line, std::uint64_t);
   static void spin_event(void* line, std::uint64_t);
 
-  Directory* directory_;
+  // What a hit looks at stands together.
   Transaction* head_ = nullptr;
+  CoreId owner_ = kNoCore;
+  CpuId last_writer_ = kNoCpu;
+  CoreId last_writer_core_ = kNoCore;
+  LineName name_;
+  LineState state_ = LineState::kInvalid;
+  bool watched_ = false;  // somebody is in spinners_ or monitors_
+  CoreSet sharers_;       // never contains owner_
+  Directory* directory_;
+  Time free_at_;
+  std::int64_t scale_q20_;
+  NodeId home_;
+  int home_socket_;
   // Apart, because what concerns relax loops must not change the order of anything else: skipping
   // rounds is exact.
   Watchers spinners_;
   Watchers monitors_;
-  CoreSet sharers_;  // never contains owner_
-  Time free_at_;
-  CoreId owner_ = kNoCore;
-  CpuId last_writer_ = kNoCpu;
-  std::int64_t scale_q20_;
-  NodeId home_;
-  LineName name_;
-  LineState state_ = LineState::kInvalid;
 };
 
 // A 64-bit variable of the kernel (or of a program) and the line it lives in. Several words may

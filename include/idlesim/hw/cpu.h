@@ -98,6 +98,7 @@ class Cpu final : public Watcher {
                                           SourceLocation where = SourceLocation::current());
 
   struct Load;
+  struct LoadForWrite;
   struct Store;
   struct Atomic;
   struct PostedAtomic;
@@ -115,10 +116,12 @@ class Cpu final : public Watcher {
   // Linux has none (smp_mb__after_atomic is empty there): see Kernel.
   Barrier barrier(SourceLocation where = SourceLocation::current());
 
+  // smp_mb() as x86 has it: a locked add of nothing to a word of the stack.
+  Barrier locked_barrier(Word& word, SourceLocation where = SourceLocation::current());
   // smp_mb__after_atomic(): empty on x86, where the atomic was a full barrier already.
   Barrier barrier_after_atomic(SourceLocation where = SourceLocation::current());
   // A load that asks for the line to write it, because a store to it follows at once.
-  Load load_for_write(Word& word, SourceLocation where = SourceLocation::current());
+  LoadForWrite load_for_write(Word& word, SourceLocation where = SourceLocation::current());
 
   struct IrqEnable;
   // STI, local_irq_enable(): takes what is pending before anything else.
@@ -313,7 +316,7 @@ class Cpu final : public Watcher {
   // Each returns true if the operation is complete now; otherwise wait_ says what it waits for.
   bool start_op();
   // Nothing stands between an access and its line: no buffered stores, no gate.
-  bool plain() const { return store_head_ == store_buffer_.size() && *gate_ == nullptr; }
+  bool plain() const { return !draining_ && *gate_ == nullptr; }
   bool held_at_gate();
   bool wait_for_drain();
   bool try_op();
@@ -351,7 +354,7 @@ class Cpu final : public Watcher {
   bool monitor_triggered_ = false;
   bool waking_ = false;
   bool leaves_on_interrupt_ = false;
-  bool draining_ = false;
+  bool draining_ = false;  // exactly while stores are buffered
   bool posts_far_ = false;
   Time atomic_;  // spec_.atomic
   MemoryOp::Kind posted_kind_ = MemoryOp::Kind::kAtomic;
@@ -416,67 +419,96 @@ class Cpu final : public Watcher {
       return cpu.exec_left_;
     }
   };
-  // Accesses that hit and disturb nobody are executed right here; start_op() does the others.
+  // Accesses that hit and disturb nobody are executed right here; start_op() does the others. The
+  // awaiters are small because a coroutine keeps them in its frame.
   struct MemoryAwaiter {
     Cpu& cpu;
     Word* word;
-    std::uint64_t operand = 0;
-    std::uint64_t expected = 0;
-    AtomicOp op = AtomicOp::kXchg;
-    MemoryOp::Kind kind;
-    bool hit = false;
-    std::uint64_t value = 0;
 
-    bool slow() {
-      cpu.op_ = {kind, op, word, operand, expected, 0};
+    bool hits_for_write() const {
+      return word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu);
+    }
+    void written() const { word->line().written_unwatched(cpu.watcher_cpu, cpu.watcher_core); }
+    bool slow(const MemoryOp& op) const {
+      cpu.op_ = op;
       return cpu.start_op();
     }
-    bool finish_hit(Time tail) {
-      hit = true;
-      return cpu.finish_op(tail);
+    // Nothing is in the way of asking for the line.
+    bool miss(const MemoryOp& op) const {
+      cpu.op_ = op;
+      return cpu.try_op();
     }
     void await_suspend(std::coroutine_handle<> handle) const { cpu.handle_ = handle; }
-    std::uint64_t result() const { return hit ? value : cpu.op_.result; }
   };
   struct Load : MemoryAwaiter {
-    bool await_ready() {
-      if (!cpu.plain() || !word->line().hits(cpu.watcher_core, cpu.watcher_cpu)) return slow();
-      hit = true;
-      value = word->peek();
+    bool await_ready() const {
+      const MemoryOp op{MemoryOp::Kind::kLoad, AtomicOp::kOr, word, 0, 0, 0};
+      if (!cpu.plain()) return slow(op);
+      if (!word->line().hits(cpu.watcher_core, cpu.watcher_cpu)) return miss(op);
+      cpu.op_.result = word->peek();
       return true;
     }
-    std::uint64_t await_resume() const { return result(); }
+    std::uint64_t await_resume() const { return cpu.op_.result; }
+  };
+  struct LoadForWrite : MemoryAwaiter {
+    bool await_ready() const {
+      const MemoryOp op{MemoryOp::Kind::kLoadForWrite, AtomicOp::kOr, word, 0, 0, 0};
+      if (!cpu.plain()) return slow(op);
+      if (!word->line().hits_own(cpu.watcher_core, cpu.watcher_cpu)) return miss(op);
+      cpu.op_.result = word->peek();
+      return true;
+    }
+    std::uint64_t await_resume() const { return cpu.op_.result; }
   };
   struct Store : MemoryAwaiter {
-    bool await_ready() {
-      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu))
-        return slow();
-      word->poke(operand);
+    std::uint64_t value;
+    bool await_ready() const {
+      if (!cpu.plain() || !hits_for_write())
+        return slow({MemoryOp::Kind::kStore, AtomicOp::kXchg, word, value, 0, 0});
+      word->poke(value);
+      written();
       return true;
     }
     void await_resume() const {}
   };
   struct Atomic : MemoryAwaiter {
-    bool await_ready() {
-      if (!cpu.plain() || !word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu))
-        return slow();
-      value = apply(op, *word, operand, expected);
-      return finish_hit(cpu.atomic_);
+    std::uint64_t operand;
+    std::uint64_t expected;
+    AtomicOp op;
+    bool await_ready() const {
+      const MemoryOp access{MemoryOp::Kind::kAtomic, op, word, operand, expected, 0};
+      if (!cpu.plain()) return slow(access);
+      if (!hits_for_write()) return miss(access);
+      cpu.op_.result = apply(op, *word, operand, expected);
+      written();
+      return cpu.finish_op(cpu.atomic_);
     }
-    std::uint64_t await_resume() const { return result(); }
+    std::uint64_t await_resume() const { return cpu.op_.result; }
   };
   struct PostedAtomic : MemoryAwaiter {
-    bool await_ready() {
-      if (!cpu.plain() || cpu.posts_far_ ||
-          !word->line().hits_for_write(cpu.watcher_core, cpu.watcher_cpu))
-        return slow();
+    std::uint64_t operand;
+    AtomicOp op;
+    bool await_ready() const {
+      if (!cpu.plain() || cpu.posts_far_ || !hits_for_write())
+        return slow({cpu.posted_kind_, op, word, operand, 0, 0});
       apply(op, *word, operand, 0);
-      return finish_hit(cpu.atomic_);
+      written();
+      return cpu.finish_op(cpu.atomic_);
     }
     void await_resume() const {}
   };
-  struct Barrier : MemoryAwaiter {
-    bool await_ready() { return kind == MemoryOp::Kind::kNothing || slow(); }
+  // A barrier instruction, a locked read-modify-write in its place, or nothing.
+  struct Barrier {
+    Cpu& cpu;
+    MemoryOp::Kind kind;
+    Word* word = nullptr;
+    bool await_ready() const {
+      if (kind == MemoryOp::Kind::kNothing) return true;
+      if (word != nullptr) return PostedAtomic{{cpu, word}, 0, AtomicOp::kAdd}.await_ready();
+      cpu.op_ = {kind, AtomicOp::kOr, nullptr, 0, 0, 0};
+      return cpu.start_op();
+    }
+    void await_suspend(std::coroutine_handle<> handle) const { cpu.handle_ = handle; }
     void await_resume() const {}
   };
   struct IrqEnable {
@@ -565,39 +597,44 @@ inline Cpu::IrqEnable Cpu::local_irq_enable(SourceLocation where) {
 
 inline Cpu::Load Cpu::load(Word& word, SourceLocation where) {
   where_ = where;
-  return {{*this, &word, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kLoad}};
+  return {{*this, &word}};
 }
 
-inline Cpu::Load Cpu::load_for_write(Word& word, SourceLocation where) {
+inline Cpu::LoadForWrite Cpu::load_for_write(Word& word, SourceLocation where) {
   where_ = where;
-  return {{*this, &word, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kLoadForWrite}};
+  return {{*this, &word}};
 }
 
 inline Cpu::Store Cpu::store(Word& word, std::uint64_t value, SourceLocation where) {
   where_ = where;
-  return {{*this, &word, value, 0, AtomicOp::kXchg, MemoryOp::Kind::kStore}};
+  return {{*this, &word}, value};
 }
 
 inline Cpu::Atomic Cpu::atomic(AtomicOp op, Word& word, std::uint64_t operand,
                                std::uint64_t expected, SourceLocation where) {
   where_ = where;
-  return {{*this, &word, operand, expected, op, MemoryOp::Kind::kAtomic}};
+  return {{*this, &word}, operand, expected, op};
 }
 
 inline Cpu::PostedAtomic Cpu::posted_atomic(AtomicOp op, Word& word, std::uint64_t operand,
                                             SourceLocation where) {
   where_ = where;
-  return {{*this, &word, operand, 0, op, posted_kind_}};
+  return {{*this, &word}, operand, op};
 }
 
 inline Cpu::Barrier Cpu::barrier(SourceLocation where) {
   where_ = where;
-  return {{*this, nullptr, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kBarrier}};
+  return {*this, MemoryOp::Kind::kBarrier};
+}
+
+inline Cpu::Barrier Cpu::locked_barrier(Word& word, SourceLocation where) {
+  where_ = where;
+  return {*this, MemoryOp::Kind::kAtomic, &word};
 }
 
 inline Cpu::Barrier Cpu::barrier_after_atomic(SourceLocation where) {
   if (posted_kind_ == MemoryOp::Kind::kPostedAtomic) return barrier(where);
-  return {{*this, nullptr, 0, 0, AtomicOp::kOr, MemoryOp::Kind::kNothing}};
+  return {*this, MemoryOp::Kind::kNothing};
 }
 
 inline std::uint64_t Cpu::apply(AtomicOp op, Word& word, std::uint64_t operand,

@@ -310,7 +310,7 @@ inline Cpu::Atomic cmpxchg(Cpu& cpu, Word& word, std::uint64_t expected, std::ui
 // x86: a locked add to the stack. arm64: DMB ISH.
 inline Cpu::Barrier smp_mb(Cpu& cpu, SourceLocation where = SourceLocation::current()) {
   if (cpu.spec().arch != hw::Arch::kX86_64) return cpu.barrier(where);
-  return {cpu.posted_atomic(hw::AtomicOp::kAdd, this_cpu(cpu).stack, 0, where)};
+  return cpu.locked_barrier(this_cpu(cpu).stack, where);
 }
 inline Cpu::Barrier smp_mb__after_atomic(Cpu& cpu,
                                          SourceLocation where = SourceLocation::current()) {

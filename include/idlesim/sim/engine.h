@@ -87,6 +87,7 @@ class Engine {
   static constexpr Key kNever = ~Key{0};
   static constexpr Key kFar = kNever - 1;  // beyond the horizon: see far_
   static constexpr int kMaxLevels = kRankBits / 2 + 1;
+  static constexpr std::size_t kNear = 8;
 
   // Four nodes of the tree with one parent. Nodes are numbered so that the parent of place p is at
   // place p / 4 and the root at place 1, so its children at 4 to 7, theirs at 16 to 31.
@@ -96,6 +97,7 @@ class Engine {
   struct Slot {
     Fire fire;
     void* object;
+    bool near;  // its key is in near_, not in its leaf
   };
   // The event of a slot whose leaf is kFar.
   struct Far {
@@ -117,7 +119,10 @@ class Engine {
   const Key* tree() const { return groups_.front().place; }
   Key leaf(SlotId slot) const { return tree()[first_leaf_ + slot]; }
   void schedule_rarely(SlotId slot, Time time);
-  void arm(SlotId slot, Key key);
+  void arm_near(SlotId slot, Key key);
+  void disarm_near(SlotId slot);
+  void arm_fired(Key key);
+  Key nearest() const { return near_[near_count_]; }
   void write(SlotId slot, Key key);
   void replace_fired(Key key);
   void look_aside() const;
@@ -129,20 +134,21 @@ class Engine {
   static void fire_transient(void* transient);
 
   Time now_;
-  Time bound_;  // no event is armed before this; it may be too low
-  Time base_;   // <= now_
+  Time bound_;                // no event is armed before this; it may be too low,
+  bool bound_exact_ = false;  // or is known not to be
+  Time base_;                 // <= now_
   SlotId rank_ = 0;
   // The slot that fires, if its event came from the tree. Its leaf and the path to the root still
   // hold its old key, which is less than any other, until it is armed again or the next event is
   // wanted: most often one walk serves both.
   SlotId fired_ = kNoSlot;
-  // An armed slot has its key either here or in its leaf. This one takes the events that come and
-  // go while the others wait, so that those need no walk through the tree.
-  SlotId front_slot_ = kNoSlot;
   bool stopped_ = false;
   // While aside_known_: the least key beside the path of fired_, in all and for each level.
   mutable bool aside_known_ = false;
-  Key front_ = kNever;
+  // An armed slot has its key either here or in its leaf. Entries 1 to near_count_, the earliest
+  // last; entry 0 stays kNever.
+  std::size_t near_count_ = 0;
+  std::array<Key, 1 + kNear> near_{kNever};
   Key root_ = kNever;
   std::uint64_t events_ = 0;
   std::size_t first_leaf_ = 0;  // the place of slot 0; there are as many leaves

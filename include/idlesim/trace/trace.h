@@ -3,6 +3,8 @@
 #ifndef IDLESIM_TRACE_TRACE_H_
 #define IDLESIM_TRACE_TRACE_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -187,27 +189,20 @@ constexpr std::uint32_t kinds() {
 class Tracer {
  public:
   void add(Listener* listener) {
-    listeners_.push_back({listener, listener->wants()});
-    wanted_ |= listener->wants();
+    for (std::size_t kind = 0; kind < kKinds; ++kind)
+      if (listener->wants() >> kind & 1) listeners_[kind].push_back(listener);
   }
   template <class Event>
   bool wanted() const {
-    return (wanted_ >> Event::kKind & 1) != 0;
+    return !listeners_[Event::kKind].empty();
   }
   template <class Event>
   void emit(const Event& event) {
-    if (!wanted<Event>()) return;
-    for (const Entry& entry : listeners_)
-      if (entry.wants >> Event::kKind & 1) entry.listener->on(event);
+    for (Listener* listener : listeners_[Event::kKind]) listener->on(event);
   }
 
  private:
-  struct Entry {
-    Listener* listener;
-    std::uint32_t wants;
-  };
-  std::vector<Entry> listeners_;
-  std::uint32_t wanted_ = 0;
+  std::array<std::vector<Listener*>, kKinds> listeners_;
 };
 
 }  // namespace idlesim::trace
