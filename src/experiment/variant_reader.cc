@@ -127,6 +127,7 @@ void read_kernel_settings(config::Reader& in, kernel::KernelConfig& config) {
   kernel::read_features(in, config.features);
   config.idle_state = static_cast<int>(in.integer_or("idle_state", 0, 15, 1));
   read_haltpoll(in, config.haltpoll);
+  config.event_stream = in.boolean_or("event_stream", config.event_stream);
   if (in.has("disabled_idle_states")) config.disabled_states = in.strings("disabled_idle_states");
   if (auto background = in.optional_object("background"))
     config.background = read_background(*background);

@@ -19,10 +19,12 @@ Cpu::Cpu(Machine& machine, CpuId cpu_id, CpuId cpu_turn)
       slot_(engine_.add_slot(fire, this)),
       store_slot_(engine_.add_slot(drained, this)) {
   atomic_ = spec_.atomic;
-  if (spec_.arch != Arch::kX86_64) {
+  const Atomics atomics = machine.spec().coherence.atomics;
+  atomics_are_barriers_ = spec_.arch == Arch::kX86_64;
+  // The result of a store exclusive is always waited for.
+  if (!atomics_are_barriers_ && atomics != Atomics::kLlSc)
     posted_kind_ = MemoryOp::Kind::kPostedAtomic;
-    posts_far_ = machine.spec().coherence.atomics == Atomics::kFar;
-  }
+  posts_far_ = !atomics_are_barriers_ && atomics == Atomics::kFar;
   place(machine.placement(cpu_id));
   transaction_.slot = slot_;
   store_transaction_.slot = store_slot_;
@@ -126,9 +128,15 @@ void Cpu::fire(void* cpu) {
       if (self.machine_.physical().take_spin_turn(self)) self.spin_turn();
       break;
     case Wait::kHalt:
+      if (!self.waking_) {
+        self.wake_by_event(self.now() >= self.wfe_deadline_ ? trace::WaitEnd::kDeadline
+                                                            : trace::WaitEnd::kEventStream);
+        break;
+      }
       self.waking_ = false;
       self.halted_time_ += self.now() - self.halt_started_;
       self.disarm_monitor();
+      if (self.waits_for_event()) self.end_wfe();
       self.continue_or_interrupt();
       break;
     case Wait::kOff:
@@ -173,7 +181,10 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
       return;
     }
     case Wait::kHalt:
-      wake_from_halt();
+      if (!waits_for_event())
+        wake_from_halt();
+      else if (irq_enabled_)
+        wake_by_event(trace::WaitEnd::kInterrupt);
       return;
     case Wait::kGate:
       if (!irq_enabled_ || masked_now) return;
@@ -212,6 +223,7 @@ void Cpu::interrupt_done(void* cpu) { static_cast<Cpu*>(cpu)->next_ = Next::kInt
 // IRET has restored the interrupt flag of the interrupted code.
 void Cpu::end_interrupt() {
   irq_enabled_ = true;
+  exception_return();
   if (pending_ != 0) {
     start_handler();
     return;
@@ -269,6 +281,7 @@ void Cpu::monitor(Word& word) {
 }
 
 void Cpu::disarm_monitor() {
+  exclusive_ = false;
   if (monitored_ == nullptr) return;
   Line& line = *monitored_;
   monitored_ = nullptr;
@@ -280,7 +293,18 @@ Cpu::Halt Cpu::halt(HaltKind kind, const HaltTiming& timing, SourceLocation wher
   return {*this, kind, timing};
 }
 
+// A WFE whose event has come already is over.
+bool Cpu::Halt::await_ready() const {
+  if (kind != HaltKind::kWfe || !cpu.event_register_) return false;
+  cpu.event_register_ = false;
+  return true;
+}
+
 void Cpu::Halt::await_suspend(std::coroutine_handle<> handle) const {
+  if (kind == HaltKind::kWfe && cpu.traps(Exit::kWfe)) {
+    cpu.trap({Exit::kWfe, 0}, handle);
+    return;
+  }
   // An instruction that would not wait does not exit either.
   if ((kind == HaltKind::kHlt || kind == HaltKind::kWfi) && cpu.pending_ == 0 &&
       cpu.traps(Exit::kHlt)) {
@@ -290,6 +314,7 @@ void Cpu::Halt::await_suspend(std::coroutine_handle<> handle) const {
   }
   cpu.halt_kind_ = kind;
   cpu.halt_timing_ = timing;
+  cpu.wfe_deadline_ = deadline;
   cpu.suspend(handle, Wait::kGate);
   if (cpu.machine_.gate != nullptr)
     cpu.op_ = {MemoryOp::Kind::kHalt, AtomicOp::kOr, nullptr, 0, 0, 0};
@@ -304,6 +329,10 @@ void Cpu::enter_halt() {
   if (pending_ != 0 && irq_enabled_) {
     disarm_monitor();
     next_ = Next::kInterrupt;
+  } else if (waits_for_event()) {
+    if (enter_wfe()) return;
+    next_handle_ = handle_;
+    next_ = Next::kSwitch;
   } else if (pending_ != 0 || (mwait && (monitored_ == nullptr || monitor_triggered_))) {
     disarm_monitor();
     next_handle_ = handle_;
@@ -322,6 +351,11 @@ void Cpu::wake_from_halt() {
 
 void Cpu::monitored_line_lost() {
   monitor_triggered_ = true;
+  if (exclusive_) {
+    disarm_monitor();
+    event();
+    return;
+  }
   if (wait_ == Wait::kHalt &&
       (halt_kind_ == HaltKind::kMwait || halt_kind_ == HaltKind::kMwaitBreak))
     wake_from_halt();

@@ -32,12 +32,13 @@ bool Cpu::start_op() {
       return true;
     case MemoryOp::Kind::kLoad:
     case MemoryOp::Kind::kLoadForWrite:
+    case MemoryOp::Kind::kLoadExclusive:
     case MemoryOp::Kind::kSpinLoad:
       if (held_at_gate()) return false;
       if (buffered) {
         bool must_drain = false;
         if (forwarded(*op_.word, op_.result, must_drain)) {
-          if (must_drain) return wait_for_drain();
+          if (must_drain || op_.kind == MemoryOp::Kind::kLoadExclusive) return wait_for_drain();
           return op_.kind != MemoryOp::Kind::kSpinLoad || spin_loaded({});
         }
       }
@@ -78,7 +79,8 @@ bool Cpu::try_op() {
   if (op_.kind == MemoryOp::Kind::kBarrier) return finish_op(spec_.barrier);
   Word& word = *op_.word;
   Line& line = word.line();
-  if (op_.kind == MemoryOp::Kind::kLoad || op_.kind == MemoryOp::Kind::kSpinLoad) {
+  if (op_.kind == MemoryOp::Kind::kLoad || op_.kind == MemoryOp::Kind::kSpinLoad ||
+      op_.kind == MemoryOp::Kind::kLoadExclusive) {
     // A load that has waited for its line takes the value that is there when the line arrives,
     // even if another writer is already about to take the line away again.
     if (wait_ != Wait::kMemory && !line.can_read(watcher_core) && !request_line(Request::kGetS, {}))
@@ -86,6 +88,7 @@ bool Cpu::try_op() {
     const Time penalty = sibling_penalty(line);
     op_.result = word.peek();
     if (op_.kind == MemoryOp::Kind::kSpinLoad) return spin_loaded(penalty);
+    if (op_.kind == MemoryOp::Kind::kLoadExclusive) arm_exclusive(line);
     return finish_op(penalty);
   }
   if (op_.kind == MemoryOp::Kind::kLoadForWrite) {
@@ -132,9 +135,10 @@ void Cpu::drain() {
     drain_held_ = machine_.gate != nullptr && !drain_open_ && machine_.gate->gated(line);
     if (drain_held_) return;
     drain_open_ = false;
-    const bool far = entry.atomic && machine_.spec().coherence.atomics != Atomics::kNear;
-    if (!line.can_write(watcher_core) ||
-        (far && machine_.spec().coherence.atomics == Atomics::kFar)) {
+    const Atomics atomics = machine_.spec().coherence.atomics;
+    const bool far =
+        entry.atomic && (atomics == Atomics::kFarUnlessUnique || atomics == Atomics::kFar);
+    if (!line.can_write(watcher_core) || (far && atomics == Atomics::kFar)) {
       store_transaction_.request = far ? Request::kFarAtomic : Request::kGetM;
       store_transaction_.hold = {};
       line.request(store_transaction_, false);

@@ -54,6 +54,7 @@ void Cpu::enter(Cpu& host) {
   host_ = &host;
   place(host.id);
   halted_time_ += now() - halt_started_;
+  exception_return();
   if (paused_.wait == Wait::kOff) {
     next_ = Next::kStart;
   } else {
@@ -101,6 +102,7 @@ void Cpu::stop(Exit reason) {
     case Wait::kHalt:  // the instruction may end without an event of its own
       if (!waking_) {
         halted_time_ += now() - halt_started_;
+        engine_.cancel(slot_);  // the next event of a WFE
         leave(Wait::kRunning, {});
         return;
       }

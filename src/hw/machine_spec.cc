@@ -13,7 +13,7 @@ constexpr std::string_view kVendors[] = {"amd", "intel", "arm"};
 constexpr std::string_view kOrigins[] = {"measured", "derived", "documented", "assumed", "fitted"};
 constexpr std::string_view kNumberings[] = {"block", "round_robin", "adjacent"};
 constexpr std::string_view kProtocols[] = {"mesi", "mesif", "moesi"};
-constexpr std::string_view kAtomics[] = {"near", "far_unless_unique", "far"};
+constexpr std::string_view kAtomics[] = {"near", "far_unless_unique", "far", "ll_sc"};
 constexpr std::string_view kControllers[] = {"x2apic", "gicv3"};
 constexpr std::string_view kEnters[] = {"mwait", "hlt", "io", "wfi"};
 constexpr std::string_view kFlags[] = {"tlb_flushed", "ibrs"};
@@ -95,11 +95,12 @@ CoherenceSpec read_coherence(config::Reader in, const CycleReader& cycles) {
   spec.memory = in.parameter_time("memory_ns");
   spec.spread_permille = static_cast<int>(in.parameter_milli("spread_percent", 0, 90'000) / 100);
   spec.atomics = pick<Atomics>(in.enumeration("atomics", kAtomics), kAtomics);
-  if (spec.atomics != Atomics::kNear) spec.far_atomic = in.parameter_time("far_atomic_ns");
+  if (spec.atomics == Atomics::kFarUnlessUnique || spec.atomics == Atomics::kFar)
+    spec.far_atomic = in.parameter_time("far_atomic_ns");
   return spec;
 }
 
-InterruptSpec read_interrupts(config::Reader in, const CycleReader& cycles) {
+InterruptSpec read_interrupts(config::Reader in, const CycleReader& cycles, Arch arch) {
   InterruptSpec spec;
   in.enumeration("controller", kControllers);
   spec.send = cycles(in, "send_cycles");
@@ -110,6 +111,11 @@ InterruptSpec read_interrupts(config::Reader in, const CycleReader& cycles) {
   spec.exit = cycles(in, "exit_cycles");
   spec.eoi = cycles(in, "eoi_cycles");
   spec.ack = cycles(in, "ack_cycles");
+  if (arch == Arch::kArm64) {
+    spec.split_eoi = in.parameter_integer("eoi_mode", 0, 1) == 1;
+    spec.deactivate = cycles(in, "deactivate_cycles");
+    spec.sgi_targets = static_cast<int>(in.parameter_integer("sgi_targets", 1, 16));
+  }
   return spec;
 }
 
@@ -146,13 +152,20 @@ MachineSpec read_machine_spec(config::Reader in) {
   const CycleReader cycles(spec.cpu.clock);
   read_core(in.object("core"), cycles, spec.cpu);
   spec.coherence = read_coherence(in.object("coherence"), cycles);
-  spec.interrupt = read_interrupts(in.object("interrupts"), cycles);
+  const bool arm64 = spec.cpu.arch == Arch::kArm64;
+  spec.interrupt = read_interrupts(in.object("interrupts"), cycles, spec.cpu.arch);
   config::Reader timer = in.object("timer");
   spec.timer_program = cycles(timer, "program_cycles");
+  if (arm64) {
+    spec.cpu.ecv = timer.parameter_integer("ecv", 0, 1) == 1;
+    spec.cpu.wfxt = timer.parameter_integer("wfxt", 0, 1) == 1;
+  }
   if (auto msr = in.optional_object("msr"))
     spec.spec_ctrl_write = cycles(*msr, "spec_ctrl_write_cycles");
   config::Reader idle = in.object("idle");
-  if (spec.cpu.arch == Arch::kX86_64) {
+  if (arm64) {
+    spec.cpu.wfe = {idle.parameter_time("wfe_entry_ns"), idle.parameter_time("wfe_exit_ns")};
+  } else {
     spec.monitor = cycles(idle, "monitor_cycles");
     spec.hlt_exit = idle.parameter_time("hlt_exit_ns");
   }

@@ -10,7 +10,8 @@ namespace idlesim::hw {
 Cpu::Gated Cpu::gated() const {
   if (wait_ != Wait::kGate) return {};
   if (op_.kind == MemoryOp::Kind::kHalt) return {true, monitored_, false, true};
-  const bool reads = op_.kind == MemoryOp::Kind::kLoad || op_.kind == MemoryOp::Kind::kSpinLoad;
+  const bool reads = op_.kind == MemoryOp::Kind::kLoad || op_.kind == MemoryOp::Kind::kSpinLoad ||
+                     op_.kind == MemoryOp::Kind::kLoadExclusive;
   return {true, &op_.word->line(), !reads, false};
 }
 
@@ -40,12 +41,18 @@ void Cpu::pass_drain() {
 }
 
 const Line* Cpu::gated_deadline() const {
+  if (gated_event()) return monitored_;
   return wait_ == Wait::kSpin && spin_.watching && spin_.deadline_gated ? &spin_.word->line()
                                                                         : nullptr;
 }
 
 void Cpu::pass_deadline() {
   CHECK(gated_deadline() != nullptr, "no deadline waits at the gate");
+  if (wait_ == Wait::kHalt) {
+    // Later than any time limit that code compares its clock with.
+    arm(now() + Time::ms(100));
+    return;
+  }
   spin_stop_watching();
   spin_.timed_out = true;
   continue_or_interrupt();

@@ -72,12 +72,14 @@ Co<> x86_vector(Cpu& cpu, hw::Vector vector) {
   }
 }
 
-// arm64: acknowledge, handler, end of interrupt (kernel-paths 8.4).
+// arm64: acknowledge, handler, end of interrupt; with EOImode 1 the priority drops before the
+// handler, which is followed by the deactivation (kernel-paths 8.4). Linux uses it if it was booted
+// at EL2.
 Co<> gic_interrupt(Cpu& cpu, hw::Vector vector) {
   const hw::InterruptSpec& spec = cpu.machine().spec().interrupt;
   if (vector != hw::Vector::kLocalTimer) co_await irq_enter(cpu);
   co_await exec(cpu, Path::gic_ack);
-  co_await cpu.exec_time(spec.ack);
+  co_await cpu.exec_time(spec.split_eoi ? spec.ack + spec.eoi : spec.ack);
   co_await exec(cpu, Path::generic_irq_layer);
   co_await exec(cpu, Path::ipi_handler);
   switch (vector) {
@@ -92,7 +94,7 @@ Co<> gic_interrupt(Cpu& cpu, hw::Vector vector) {
       co_await hrtimer_interrupt(cpu);
       break;
   }
-  co_await cpu.exec_time(spec.eoi);
+  co_await cpu.exec_time(spec.split_eoi ? spec.deactivate : spec.eoi);
   co_await exec(cpu, Path::generic_irq_layer_tail);
   if (vector != hw::Vector::kLocalTimer) co_await irq_exit(cpu);
 }

@@ -83,6 +83,8 @@ Kernel::Kernel(hw::Machine& machine, const KernelSpec& spec, const KernelConfig&
     pcpu.id = id;
     pcpu.cpu->os = &pcpu;
     pcpu.cpu->interrupt_handler = interrupt_entry;
+    if (config_.event_stream && machine.spec().cpu.arch == hw::Arch::kArm64)
+      pcpu.cpu->set_event_stream(event_stream_bit(machine.spec().cpu.tsc, machine.spec().cpu.ecv));
     lay_out(pcpu);
     build_domains(pcpu);
   }

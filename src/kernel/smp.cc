@@ -13,17 +13,11 @@ std::uint64_t address_of(const CallSingleData& csd) {
   return reinterpret_cast<std::uintptr_t>(&csd);
 }
 
-// The relax loop of a waiting caller. arm64 waits in WFE there; the loop stands for it.
-hw::SpinLoop csd_wait_loop(Cpu& cpu) {
-  hw::SpinLoop loop = relax_loop(cpu, Path::csd_lock_wait_loop, CSD_FLAG_LOCK);
-  loop.while_set = true;
-  return loop;
-}
-
-// Linux: kernel/smp.c, csd_lock_wait().
+// Linux: kernel/smp.c, csd_lock_wait(). arm64 waits in WFE.
 // Not modelled: CSD_LOCK_WAIT_DEBUG.
-Cpu::Spin csd_lock_wait(Cpu& cpu, CallSingleData& csd) {
-  return cpu.spin(csd.flags, csd_wait_loop(cpu));
+Co<> csd_lock_wait(Cpu& cpu, CallSingleData& csd) {
+  return smp_cond_load_until_clear(cpu, csd.flags, CSD_FLAG_LOCK,
+                                   kernel_of(cpu).cost(Path::csd_lock_wait_loop));
 }
 
 // Linux: kernel/smp.c, csd_lock().
@@ -123,15 +117,21 @@ Co<bool> never_elide(Cpu&, CpuId) { return Co<bool>::ended(false); }
 namespace {
 
 // Linux: arch/x86/include/asm/barrier.h, weak_wrmsr_fence(). Earlier stores must be visible before
-// the interrupt. Intel: MFENCE;LFENCE before the WRMSR; arm64: DSB ISHST, and an ISB after the
-// write; AMD needs none (Linux 04c3024560d3).
+// the interrupt. Intel: MFENCE;LFENCE before the WRMSR; arm64: DSB ISHST; AMD needs none (Linux
+// 04c3024560d3).
 Co<> intel_or_arm_fence(Cpu& cpu) {
-  const Time spec_barrier = cpu.spec().barrier;
+  const hw::CpuSpec& spec = cpu.spec();
   co_await cpu.barrier();
-  co_await cpu.exec_time(spec_barrier);
+  if (spec.arch == hw::Arch::kX86_64) co_await cpu.exec_time(spec.barrier);
 }
 Co<> ipi_fence(Cpu& cpu) {
   return cpu.spec().vendor == hw::Vendor::kAmd ? Co<>::ended() : intel_or_arm_fence(cpu);
+}
+
+// Linux: drivers/irqchip/irq-gic-v3.c, gic_ipi_send_mask(): an ISB after the last SGI1R write.
+Co<> ipi_sent(Cpu& cpu) {
+  const hw::CpuSpec& spec = cpu.spec();
+  if (spec.arch == hw::Arch::kArm64) co_await cpu.exec_time(spec.barrier);
 }
 
 }  // namespace
@@ -141,6 +141,7 @@ Co<> ipi_fence(Cpu& cpu) {
 Co<> arch_send_ipi(Cpu& cpu, CpuId target, hw::Vector vector) {
   co_await ipi_fence(cpu);
   co_await cpu.send_ipi(target, vector);
+  co_await ipi_sent(cpu);
 }
 
 // Linux: kernel/smp.c, send_call_function_single_ipi().
@@ -237,16 +238,24 @@ CallSingleData& cfd_entry(Cpu& cpu, CpuId target) {
   return *entry;
 }
 
-// Linux: arch/x86/kernel/apic/x2apic_phys.c, __x2apic_send_IPI_mask(): one write per CPU.
+// Linux: arch/x86/kernel/apic/x2apic_phys.c, __x2apic_send_IPI_mask(): one write per CPU;
+// drivers/irqchip/irq-gic-v3.c, gic_ipi_send_mask(): one for all targets among the CPUs that one
+// write can name.
+// Not modelled: such lists where the write exits to a hypervisor: it sees one target in each.
 Co<> arch_send_call_function_ipi_mask(Cpu& cpu, const std::vector<CallSingleData*>& csds,
                                       const std::vector<CpuId>& targets) {
+  const int group = cpu.platform == nullptr ? cpu.machine().spec().interrupt.sgi_targets : 1;
   co_await exec(cpu, Path::smp_call_function_many_cond_ipi);
   co_await ipi_fence(cpu);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     csds[i]->ipi = true;
     csds[i]->signalled = cpu.now();
-    co_await cpu.send_ipi(targets[i], hw::Vector::kCallFunction);
+    if (i > 0 && targets[i] / group == targets[i - 1] / group)
+      cpu.machine().send_ipi(cpu.id, targets[i], hw::Vector::kCallFunction);
+    else
+      co_await cpu.send_ipi(targets[i], hw::Vector::kCallFunction);
   }
+  co_await ipi_sent(cpu);
 }
 
 }  // namespace

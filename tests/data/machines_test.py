@@ -16,7 +16,8 @@ MACHINES_DIR, SHARED_DIR = sys.argv[1], sys.argv[2]
 LEGS = {"request_ns", "snoop_ns", "data_ns"}
 # Largest value that can be meant, by the unit at the end of the key.
 LIMITS = {"_ns": 1_000_000, "_us": 10_000, "_cycles": 10_000, "_mhz": 10_000, "_percent": 100,
-          "_ipc": 10, "_entries": 1_000, "smt_share_running": 100, "smt_share_pause": 100}
+          "_ipc": 10, "_entries": 1_000, "smt_share_running": 100, "smt_share_pause": 100,
+          "/ecv": 1, "/wfxt": 1, "/eoi_mode": 1, "/sgi_targets": 16}
 ORIGINS = {"measured", "derived", "documented", "assumed", "fitted"}
 NEEDS_RANGE = {"assumed", "fitted"}
 STATE_FLAGS = {"tlb_flushed", "ibrs"}
@@ -153,7 +154,8 @@ class Checker:
                          "smt_share_running", "smt_share_pause"})
         self.coherence(m["coherence"])
         self.interrupts(m["interrupts"], is_x86)
-        self.parameters("/timer", m["timer"], {"program_cycles"})
+        self.parameters("/timer", m["timer"],
+                        {"program_cycles"} | (set() if is_x86 else {"ecv", "wfxt"}))
         if is_x86:
             self.parameters("/msr", m["msr"], {"spec_ctrl_write_cycles"})
         self.idle(m["idle"], m["arch"], is_x86)
@@ -179,7 +181,7 @@ class Checker:
                                {"protocol", "cluster", "socket", "remote", "atomics"}):
             return
         self.one_of(pointer + "/protocol", c["protocol"], {"mesi", "mesif", "moesi"})
-        self.one_of(pointer + "/atomics", c["atomics"], {"near", "far", "far_unless_unique"})
+        self.one_of(pointer + "/atomics", c["atomics"], {"near", "far", "far_unless_unique", "ll_sc"})
         for relation in ("cluster", "socket", "remote"):
             self.parameters(f"{pointer}/{relation}", c[relation], LEGS)
         if self.errors:
@@ -198,6 +200,8 @@ class Checker:
         parameters = {"send_cycles", "delivery_socket_ns", "delivery_remote_ns",
                       "delivery_sibling_ns", "entry_cycles", "exit_cycles", "eoi_cycles",
                       "ack_cycles"}
+        if not is_x86:
+            parameters |= {"eoi_mode", "deactivate_cycles", "sgi_targets"}
         if not self.parameters("/interrupts", i, parameters, {"controller"}):
             return
         self.one_of("/interrupts/controller", i["controller"], {"x2apic"} if is_x86 else {"gicv3"})
@@ -208,7 +212,8 @@ class Checker:
                 self.error("/interrupts/delivery_remote_ns", "is less than delivery_socket_ns")
 
     def idle(self, idle, arch, is_x86):
-        plain = {"monitor_cycles", "hlt_exit_ns"} if is_x86 else set()
+        plain = ({"monitor_cycles", "hlt_exit_ns"} if is_x86 else
+                 {"wfe_entry_ns", "wfe_exit_ns"})
         if not self.parameters("/idle", idle, plain, {"states"}):
             return
         if not isinstance(idle["states"], list) or not idle["states"]:

@@ -74,6 +74,7 @@ class RaceProgram final : public Program {
   static hw::MachineSpec make_machine(Arch arch) {
     hw::MachineSpec spec = kernel_machine(arch);
     spec.topology.cores_per_cluster = 1;
+    spec.cpu.wfxt = arch == Arch::kArm64;
     return spec;
   }
   static kernel::KernelConfig make_config(const Race& race) {
@@ -149,12 +150,13 @@ class RaceProgram final : public Program {
   int runs_ = 0;
 };
 
-Exploration run_race(const Race& race, int spin_deadlines = 0) {
+Exploration run_race(const Race& race, int spin_deadlines = 0, int stream_events = 0) {
   ExploreOptions options;
   options.lines = {"TIF", "CSQ"};
   if (race.gate_csd) options.lines.push_back("CSD");
   options.max_runs = 3'000'000;
   options.spin_deadlines = spin_deadlines;
+  options.stream_events = stream_events;
   return explore([&] { return std::make_unique<RaceProgram>(race); }, options);
 }
 
@@ -170,8 +172,8 @@ std::string to_string(const Race& race) {
   return text;
 }
 
-void expect_no_loss(const Race& race, int spin_deadlines = 0) {
-  const Exploration result = run_race(race, spin_deadlines);
+void expect_no_loss(const Race& race, int spin_deadlines = 0, int stream_events = 0) {
+  const Exploration result = run_race(race, spin_deadlines, stream_events);
   std::cout << to_string(race) << ": " << result.runs << " orders, " << result.pruned
             << " cut short, at most " << result.longest << " steps" << std::endl;
   EXPECT_TRUE(result.passed()) << to_string(race) << "\n" << result.failure;
@@ -186,6 +188,9 @@ struct Wait {
   int idle_state;
 };
 void PrintTo(const Wait& wait, std::ostream* out) { *out << wait.name; }
+std::vector<Axis> arm_polling(const char* form) {
+  return {{"polling", "tif_polling"}, {"governor", "fixed"}, {"poll_idle", form}};
+}
 std::vector<Wait> waits() {
   constexpr Arch x86 = Arch::kX86_64, arm = Arch::kArm64;
   return {
@@ -203,6 +208,10 @@ std::vector<Wait> waits() {
       {"wfi_with_flag", arm, {{"idle_enter", "wfi"}, {"polling", "tif_polling"}}, 1},
       {"nohlt", arm, {{"idle_enter", "poll"}}, 1},
       {"nohlt_with_flag", arm, {{"idle_enter", "poll"}, {"polling", "tif_polling"}}, 1},
+      {"arm_poll_relax", arm, arm_polling("relax_200"), 0},
+      {"arm_poll_wfe", arm, arm_polling("cond_load_1"), 0},
+      {"arm_poll_wfet", arm, arm_polling("wfet"), 0},
+      {"arm_haltpoll", arm, {{"polling", "tif_polling"}, {"governor", "haltpoll"}}, 1},
   };
 }
 
@@ -254,6 +263,23 @@ TEST(InterleavingPollIdle, TheTimeLimit) {
       race.idle_state = 0;
       race.sender = {Do::kCall};
       expect_no_loss(race, 1);
+    }
+  }
+}
+
+// On arm64 also by an event of the event stream, which changes nothing: nor may a wake-up depend on
+// one. The csd waits in WFE, too, and its line is not gated here.
+TEST(InterleavingPollIdle, TheTimeLimitAndTheEventStream) {
+  for (const char* form : {"cond_load_200", "cond_load_1", "cond_load_timeout", "wfet"}) {
+    for (const char* queue : {"rqlist", "csq_always_ipi", "csq", "csq_notify"}) {
+      Race race;
+      race.arch = Arch::kArm64;
+      race.axes = arm_polling(form);
+      race.axes.push_back({"wake_queue", queue});
+      race.idle_state = 0;
+      race.sender = {Do::kCall};
+      race.gate_csd = false;
+      expect_no_loss(race, 1, 1);
     }
   }
 }
@@ -328,6 +354,64 @@ TEST(InterleavingFault, NoTestBetweenMonitorAndMwait) {
   expect_loss(race_with(Arch::kX86_64, "mwait_ecx1",
                         [](KernelOps& ops) { ops.arch_cpu_idle = mwait_without_test; }),
               "the sender waits for ever");
+}
+
+// --- of WFE: a polling idle CPU of arm64 whose wait has a fault
+
+Race wfe_race(void (*fault)(KernelOps& ops)) {
+  Race race;
+  race.arch = Arch::kArm64;
+  race.axes = arm_polling("cond_load_1");
+  race.idle_state = 0;
+  race.sender = {Do::kCall};
+  race.gate_csd = false;
+  race.fault = fault;
+  return race;
+}
+
+enum class WfeFault { kNone, kNoCompare, kMonitorLate, kNoMonitor, kNoSevl };
+
+// poll_idle()'s wait, statement by statement.
+template <WfeFault fault>
+Co<bool> faulty_wait(Cpu& cpu, Time, std::int64_t) {
+  hw::Word& flags = kernel::this_cpu(cpu).idle.flags;
+  for (;;) {
+    if constexpr (fault == WfeFault::kMonitorLate) co_await cpu.load_exclusive(flags);
+    const std::uint64_t val = co_await kernel::read_once(cpu, flags);
+    if ((val & kernel::TIF_NEED_RESCHED) != 0) co_return false;
+    if constexpr (fault != WfeFault::kNoSevl) cpu.sevl();
+    co_await cpu.wfe({});
+    if constexpr (fault != WfeFault::kMonitorLate) {
+      const std::uint64_t seen = co_await cpu.load_exclusive(flags);
+      if (fault != WfeFault::kNoCompare && seen != val) continue;
+    }
+    // As if losing the line did not set the event register.
+    if constexpr (fault == WfeFault::kNoMonitor) cpu.disarm_monitor();
+    co_await cpu.wfe({});
+  }
+}
+template <WfeFault fault>
+void wait_with_fault(KernelOps& ops) {
+  ops.poll_wait = faulty_wait<fault>;
+}
+
+TEST(InterleavingFault, TheWaitInWfeWithoutAFault) {
+  expect_no_loss(wfe_race(wait_with_fault<WfeFault::kNone>));
+}
+// LDXR after the test, and its value ignored: a store in between was before the monitor.
+TEST(InterleavingFault, LdxrWithoutComparing) {
+  expect_loss(wfe_race(wait_with_fault<WfeFault::kNoCompare>), "the sender waits for ever");
+}
+// LDXR before the test, but SEVL; WFE after both: they consume the event of the monitor.
+TEST(InterleavingFault, SevlAfterLdxr) {
+  expect_loss(wfe_race(wait_with_fault<WfeFault::kMonitorLate>), "the sender waits for ever");
+}
+TEST(InterleavingFault, TheMonitorSetsNoEvent) {
+  expect_loss(wfe_race(wait_with_fault<WfeFault::kNoMonitor>), "the sender waits for ever");
+}
+// The first WFE waits, before the monitor is armed.
+TEST(InterleavingFault, NoSevl) {
+  expect_loss(wfe_race(wait_with_fault<WfeFault::kNoSevl>), "the sender waits for ever");
 }
 
 // do_idle() takes one entry from the queue instead of all.

@@ -2,8 +2,9 @@
 //
 // A step is: an access to a gated line (every access of a relax loop that can see something new
 // included), a buffered store becoming visible, an interrupt reaching its CPU, a halt, and, if
-// asked for, a relax loop's deadline. Between two steps the machine comes to rest, so its
-// latencies do not matter. Coroutines cannot be copied: every order is a fresh run.
+// asked for, an event of the event stream and a time limit passing for a relax loop or a WFE.
+// Between two steps the machine comes to rest, so its latencies do not matter. Coroutines cannot be
+// copied: every order is a fresh run.
 //
 // Depth first. Orders that differ only in steps that do not touch each other (different CPUs, and
 // not one line that one of them writes) are the same order, and run once: sleep sets, P. Godefroid,
@@ -37,7 +38,8 @@ struct ExploreOptions {
   std::vector<std::string> lines;      // names of the gated lines; empty: all
   std::uint64_t max_runs = 1'000'000;  // more fail the exploration
   std::size_t max_steps = 1000;        // of one run; more fail it
-  int spin_deadlines = 0;              // how many deadlines of relax loops pass in a run
+  int spin_deadlines = 0;              // how many deadlines of loops pass in a run
+  int stream_events = 0;               // how many events of the event stream end a WFE in a run
   bool reduce = true;                  // false: also orders that differ in nothing
 };
 
@@ -90,6 +92,7 @@ class Explorer final : public hw::StepGate {
     kDrain,
     kDeliver,
     kDeadline,
+    kStreamEvent,
   };
   struct Step {
     Kind kind = Kind::kAccess;
@@ -161,6 +164,9 @@ class Explorer final : public hw::StepGate {
       if (deadlines_left_ > 0)
         if (const hw::Line* line = cpu.gated_deadline())
           add(Kind::kDeadline, cpu, kNone, line, false);
+      // Like the halt that it ends, it depends on who writes the monitored line.
+      if (stream_events_left_ > 0 && cpu.gated_event())
+        add(Kind::kStreamEvent, cpu, kNone, cpu.gated_deadline(), false);
     }
   }
 
@@ -186,6 +192,10 @@ class Explorer final : public hw::StepGate {
         --deadlines_left_;
         cpu.pass_deadline();
         break;
+      case Kind::kStreamEvent:
+        --stream_events_left_;
+        cpu.pass_event();
+        break;
     }
   }
   void land(const Step& step) {
@@ -200,6 +210,7 @@ class Explorer final : public hw::StepGate {
     in_flight_.clear();
     lines_.clear();
     deadlines_left_ = options_.spin_deadlines;
+    stream_events_left_ = options_.stream_events;
     program_ = make_();
     hw::Machine& machine = program_->machine();
     CHECK(!machine.iterate_spins, "relax loops are not iterated while orders are explored");
@@ -283,7 +294,10 @@ class Explorer final : public hw::StepGate {
           text += "gets";
           break;
         case Kind::kDeadline:
-          text += "its relax loop ends at the deadline:";
+          text += "its loop ends at the deadline:";
+          break;
+        case Kind::kStreamEvent:
+          text += "the event stream ends its WFE:";
           break;
       }
       if (step.line_index >= 0)
@@ -308,6 +322,7 @@ class Explorer final : public hw::StepGate {
   std::vector<const hw::Line*> lines_;
   std::vector<signed char> gated_;
   int deadlines_left_ = 0;
+  int stream_events_left_ = 0;
   std::string story_;
 };
 

@@ -65,6 +65,10 @@ struct Step {
     kIrqOff,
     kIpi,
     kTimer,
+    kLoadExclusive,
+    kSevl,
+    kSev,
+    kWfe,
   };
   Kind kind = Kind::kLoad;
   hw::Word* word = nullptr;
@@ -152,6 +156,17 @@ inline Step timer(Time deadline) {
   return s;
 }
 
+// arm64.
+inline Step load_exclusive(hw::Word& word) { return step(Step::Kind::kLoadExclusive, &word); }
+inline Step sevl() { return step(Step::Kind::kSevl); }
+inline Step sev() { return step(Step::Kind::kSev); }
+inline Step wfe(Time entry, Time exit, Time deadline = Time::never()) {
+  Step s = step(Step::Kind::kWfe);
+  s.timing = {entry, exit};
+  s.time = deadline;
+  return s;
+}
+
 struct Sample {
   Time time;
   std::uint64_t value = 0;
@@ -223,6 +238,17 @@ inline sim::Co<std::uint64_t> execute_step(hw::Cpu& cpu, const Step& s) {
       break;
     case Step::Kind::kTimer:
       self.machine().set_timer(self.id, s.time);
+      break;
+    case Step::Kind::kLoadExclusive:
+      co_return co_await self.load_exclusive(*s.word);
+    case Step::Kind::kSevl:
+      self.sevl();
+      break;
+    case Step::Kind::kSev:
+      self.machine().send_event();
+      break;
+    case Step::Kind::kWfe:
+      co_await self.wfe(s.timing, s.time);
       break;
   }
   co_return 0;

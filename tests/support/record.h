@@ -30,6 +30,7 @@ class Record final : public trace::Listener {
   void on(const trace::Wakeup& e) override { wakeups.push_back(e); }
   void on(const trace::CallStarted& e) override { started.push_back(e); }
   void on(const trace::PollDone& e) override { polls.push_back(e); }
+  void on(const trace::EventWait& e) override { event_waits.push_back(e); }
   void clear() {
     transfers.clear();
     sent.clear();
@@ -43,6 +44,7 @@ class Record final : public trace::Listener {
     wakeups.clear();
     started.clear();
     polls.clear();
+    event_waits.clear();
   }
 
   std::function<void(const trace::InterruptTaken&)> when_taken;
@@ -58,6 +60,7 @@ class Record final : public trace::Listener {
   std::vector<trace::Wakeup> wakeups;
   std::vector<trace::CallStarted> started;
   std::vector<trace::PollDone> polls;
+  std::vector<trace::EventWait> event_waits;
 };
 
 // Events that concern one CPU.

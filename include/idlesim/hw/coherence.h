@@ -40,8 +40,10 @@ enum class LineState : std::uint8_t {
 enum class Protocol : std::uint8_t { kMesi, kMesif, kMoesi };
 
 // Where a read-modify-write whose result nobody needs is executed (arm64 LSE): in the core, at the
-// home unless the core has the line to itself, or always at the home. Sources: machine files.
-enum class Atomics : std::uint8_t { kNear, kFarUnlessUnique, kFar };
+// home unless the core has the line to itself, or always at the home. kLlSc: without LSE, by load
+// and store exclusive in the core, whose result is always waited for (Linux prefetches the line for
+// the store, so it comes once). Sources: machine files.
+enum class Atomics : std::uint8_t { kNear, kFarUnlessUnique, kFar, kLlSc };
 
 struct Legs {
   Time request;  // requester to home

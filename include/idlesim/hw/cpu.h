@@ -40,12 +40,14 @@ struct PathCost {
 
 enum class AtomicOp : std::uint8_t { kAnd, kOr, kAdd, kXchg, kCmpxchg };
 
-// What HLT, MWAIT and WFI have in common and how they differ (kernel-paths 1.5, "who wakes what").
+// What the waiting instructions have in common and how they differ (kernel-paths 1.5, "who wakes
+// what").
 enum class HaltKind : std::uint8_t {
   kHlt,         // STI;HLT: interrupts enabled, taken on wake
   kMwait,       // STI;MWAIT with ECX[0]=0: the monitored line or an enabled interrupt
   kMwaitBreak,  // MWAIT with ECX[0]=1 and IF=0: also a masked interrupt, which stays pending
   kWfi,         // any pending interrupt, masked or not
+  kWfe,         // WFE, WFET: see Cpu::wfe()
 };
 
 struct HaltTiming {
@@ -142,6 +144,26 @@ class Cpu final : public Watcher {
   Halt halt(HaltKind kind, const HaltTiming& timing,
             SourceLocation where = SourceLocation::current());
 
+  // --- arm64: the event register (src/hw/event.cc)
+
+  struct LoadExclusive;
+  // LDXR: also arms the exclusive monitor on the word's line. That another core takes the line away
+  // or the home executes an atomic on it sets the event register, once. (A load: the line comes
+  // shared.)
+  LoadExclusive load_exclusive(Word& word, SourceLocation where = SourceLocation::current());
+  // SEVL: sets this CPU's event register.
+  void sevl() { event_register_ = true; }
+  // SEV, as it reaches this CPU; Machine::send_event() is the instruction.
+  void event();
+  // WFE: returns at once if the event register is set, which clears it; otherwise waits for an
+  // event, an interrupt that is enabled, or the event stream. One that is masked does not end it
+  // (Arm, A32 instructions, WFE: "an IRQ interrupt, unless masked"; assumed for A64). WFET: also
+  // ends when the counter reaches `deadline`, if that has not passed when it begins to wait.
+  Halt wfe(const HaltTiming& timing, Time deadline = Time::never(),
+           SourceLocation where = SourceLocation::current());
+  // CNTKCTL_EL1: an event whenever this bit of the counter goes from 0 to 1; -1: none.
+  void set_event_stream(int bit) { event_stream_bit_ = bit; }
+
   struct SwitchTo;
   // Leaves the running context and continues `next` (a suspended context of this CPU), storing the
   // handle with which the left one can be continued in `*saved`.
@@ -192,9 +214,13 @@ class Cpu final : public Watcher {
   // The line that the oldest buffered store waits to be written to, or nullptr.
   const Line* gated_drain() const;
   void pass_drain();
-  // The line of the relax loop whose deadline waits to pass, or nullptr.
+  // The line of the relax loop, or of the exclusive monitor of a WFE, whose deadline waits to pass,
+  // or nullptr.
   const Line* gated_deadline() const;
   void pass_deadline();
+  // Whether the CPU waits in WFE, so that the event stream may end it.
+  bool gated_event() const { return wait_ == Wait::kHalt && waits_for_event() && !waking_; }
+  void pass_event() { wake_by_event(trace::WaitEnd::kEventStream); }
   // `masked_now`: the CPU stands at a gate and takes the interrupt after the step, not before it.
   void deliver_now(Vector vector, bool masked_now);
 
@@ -214,7 +240,7 @@ class Cpu final : public Watcher {
   }
   // When the interrupt now being handled became pending.
   Time interrupt_arrived() const { return interrupt_arrived_; }
-  // True while a context of this CPU is suspended in HLT, MWAIT or WFI.
+  // True while a context of this CPU is suspended in HLT, MWAIT, WFI or WFE.
   bool halted() const { return wait_ == Wait::kHalt; }
 
  private:
@@ -245,6 +271,7 @@ class Cpu final : public Watcher {
       kNothing,
       kLoad,
       kLoadForWrite,
+      kLoadExclusive,
       kAtomic,
       kBarrier,
       kPostedAtomic,
@@ -300,6 +327,13 @@ class Cpu final : public Watcher {
   void arm(Time time) { engine_.schedule(slot_, time); }
   void enter_halt();
   void wake_from_halt();
+  bool waits_for_event() const { return halt_kind_ == HaltKind::kWfe; }
+  bool enter_wfe();
+  void wake_by_event(trace::WaitEnd reason);
+  void end_wfe();
+  void exception_return();
+  void arm_exclusive(Line& line);
+  Time next_stream_event() const;
   void begin_interrupt(Wait wait, Time remaining);
   void start_handler();
   void end_interrupt();
@@ -358,6 +392,7 @@ class Cpu final : public Watcher {
   bool posts_far_ = false;
   Time atomic_;  // spec_.atomic
   MemoryOp::Kind posted_kind_ = MemoryOp::Kind::kAtomic;
+  bool atomics_are_barriers_ = true;
   bool gate_open_ = false;
   bool drain_open_ = false;
   bool drain_held_ = false;
@@ -366,6 +401,11 @@ class Cpu final : public Watcher {
   HaltTiming halt_timing_;
   Time halt_started_;
   Time halted_time_;
+  Time wfe_deadline_ = Time::never();
+  trace::WaitEnd wfe_end_ = trace::WaitEnd::kEvent;
+  int event_stream_bit_ = -1;
+  bool event_register_ = false;
+  bool exclusive_ = false;  // monitored_ was armed by LDXR
   std::uint32_t pending_ = 0;
   Time arrived_[kVectors];
   Time interrupt_arrived_;
@@ -460,6 +500,12 @@ class Cpu final : public Watcher {
     }
     std::uint64_t await_resume() const { return cpu.op_.result; }
   };
+  struct LoadExclusive : MemoryAwaiter {
+    bool await_ready() const {
+      return slow({MemoryOp::Kind::kLoadExclusive, AtomicOp::kOr, word, 0, 0, 0});
+    }
+    std::uint64_t await_resume() const { return cpu.op_.result; }
+  };
   struct Store : MemoryAwaiter {
     std::uint64_t value;
     bool await_ready() const {
@@ -533,7 +579,8 @@ class Cpu final : public Watcher {
     Cpu& cpu;
     HaltKind kind;
     HaltTiming timing;
-    bool await_ready() const { return false; }
+    Time deadline = Time::never();  // of WFET
+    bool await_ready() const;
     void await_suspend(std::coroutine_handle<> handle) const;
     void await_resume() const {}
   };
@@ -605,6 +652,11 @@ inline Cpu::LoadForWrite Cpu::load_for_write(Word& word, SourceLocation where) {
   return {{*this, &word}};
 }
 
+inline Cpu::LoadExclusive Cpu::load_exclusive(Word& word, SourceLocation where) {
+  where_ = where;
+  return {{*this, &word}};
+}
+
 inline Cpu::Store Cpu::store(Word& word, std::uint64_t value, SourceLocation where) {
   where_ = where;
   return {{*this, &word}, value};
@@ -633,7 +685,7 @@ inline Cpu::Barrier Cpu::locked_barrier(Word& word, SourceLocation where) {
 }
 
 inline Cpu::Barrier Cpu::barrier_after_atomic(SourceLocation where) {
-  if (posted_kind_ == MemoryOp::Kind::kPostedAtomic) return barrier(where);
+  if (!atomics_are_barriers_) return barrier(where);
   return {*this, MemoryOp::Kind::kNothing};
 }
 

@@ -64,6 +64,11 @@ class Machine {
   void send_ipi(CpuId from, CpuId to, Vector vector);
   Time delivery_latency(CpuId from, CpuId to) const;
 
+  // SEV: an event for every CPU of the machine.
+  void send_event() {
+    for (Cpu& cpu : cpus_) cpu.event();
+  }
+
   // Per-CPU one-shot timer (TSC deadline, generic timer): raises kLocalTimer at `deadline`.
   void set_timer(CpuId cpu, Time deadline);
   Time timer_deadline(CpuId cpu) const {

@@ -21,6 +21,16 @@ namespace idlesim::hw {
 enum class Arch : std::uint8_t { kX86_64, kArm64 };
 enum class Vendor : std::uint8_t { kAmd, kIntel, kArm };
 
+// The counter of the generic timer (the TSC) at `time`, and when it reaches `count`: the first
+// picosecond of that count.
+constexpr std::int64_t counter_at(Frequency frequency, Time time) {
+  return frequency.to_cycles(time).count;
+}
+constexpr Time time_of_counter(Frequency frequency, std::int64_t count) {
+  const Time time = frequency.to_time(Cycles{count});
+  return counter_at(frequency, time) < count ? time + Time::ps(1) : time;
+}
+
 struct CpuSpec {
   Arch arch = Arch::kX86_64;
   Vendor vendor = Vendor::kAmd;
@@ -30,6 +40,9 @@ struct CpuSpec {
   Time atomic;                           // a locked read-modify-write on a line the core has
   Time barrier;                          // MFENCE, smp_mb(), DMB
   Time pause;                            // PAUSE; YIELD
+  bool ecv = false;                      // FEAT_ECV: the event stream can be slower
+  bool wfxt = false;                     // FEAT_WFxT: WFET and WFIT
+  HaltTiming wfe;                        // arm64
   Time privileged;                       // mean of CLI, STI, PUSHF, POPF, RDTSC, MRS and the like
   Time mispredict;
   int store_buffer_entries = 1;
@@ -46,6 +59,10 @@ struct InterruptSpec {
   Time exit;   // IRET, ERET
   Time eoi;
   Time ack;  // arm64: IAR read
+  // arm64. The end of an interrupt is split in two (EOImode 1: EOIR, then the handler, then DIR).
+  bool split_eoi = false;
+  Time deactivate;      // DIR write
+  int sgi_targets = 1;  // CPUs, in a row, that one write of SGI1R reaches
 };
 
 // The last is no instruction: what the kernel idles with if no driver tells it.

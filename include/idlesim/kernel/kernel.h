@@ -14,6 +14,7 @@
 #include "idlesim/base/types.h"
 #include "idlesim/hw/cpu.h"
 #include "idlesim/hw/machine.h"
+#include "idlesim/kernel/cmpwait.h"
 #include "idlesim/kernel/cpuidle.h"
 #include "idlesim/kernel/features.h"
 #include "idlesim/kernel/kernel_spec.h"
@@ -167,6 +168,7 @@ struct KernelConfig {
   Features features;
   int idle_state = 1;  // governor kFixed
   HaltpollParameters haltpoll;
+  bool event_stream = true;  // arm64: clocksource.arm_arch_timer.evtstrm
   std::vector<std::string> disabled_states;
   Background background;
 };
@@ -257,15 +259,9 @@ inline Cpu::Exec exec(Cpu& cpu, Path path, SourceLocation where = SourceLocation
 // One round of a relax loop that goes on while no bit of `mask` is set: the segment `round`, and a
 // PAUSE.
 hw::SpinLoop relax_loop(Cpu& cpu, Path round, std::uint64_t mask);
-// Spins until bit 0 of `word` is clear: a lock, a task's on_cpu. A round is a PAUSE, and 1 ns for
-// the test and the jump.
-inline Cpu::Spin spin_while_set(Cpu& cpu, Word& word,
-                                SourceLocation where = SourceLocation::current()) {
-  hw::SpinLoop loop;
-  loop.mask = 1;
-  loop.while_set = true;
-  loop.period = cpu.spec().pause + Time::ns(1);
-  return cpu.spin(word, loop, where);
+// Waits until bit 0 of `word` is clear: a lock, a task's on_cpu. A look at it takes 1 ns.
+inline Co<> spin_while_set(Cpu& cpu, Word& word, SourceLocation where = SourceLocation::current()) {
+  return smp_cond_load_until_clear(cpu, word, 1, {Time::ns(1), 0}, where);
 }
 
 // --- Linux's words for memory accesses ---

@@ -156,7 +156,18 @@ struct VmExit {
   std::uint8_t reason;  // hw::Exit
 };
 
-inline constexpr int kKinds = 14;
+// What ended a WFE that waited.
+enum class WaitEnd : std::uint8_t { kEvent, kEventStream, kDeadline, kInterrupt };
+
+struct EventWait {
+  static constexpr int kKind = 14;
+  Time started;
+  Time time;
+  CpuId cpu;
+  WaitEnd end;
+};
+
+inline constexpr int kKinds = 15;
 
 // Overrides what it wants to hear and says so in wants().
 class Listener {
@@ -178,6 +189,7 @@ class Listener {
   virtual void on(const Sample&) {}
   virtual void on(const PollDone&) {}
   virtual void on(const VmExit&) {}
+  virtual void on(const EventWait&) {}
 };
 
 template <class... Events>
