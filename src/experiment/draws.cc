@@ -75,7 +75,8 @@ Draws::Draws(const ConfigPaths& paths, const Scenario& scenario, int count, std:
     const double high = parameter.range->high.as_double();
     if (high <= low) continue;
     sim::Random random(seed, 0, "draws", entity++);
-    if (parameter.pointer.ends_with("_entries")) continue;  // a count; draws are fractions
+    if (parameter.pointer.ends_with("_entries")) continue;      // a count; draws are fractions
+    if (parameter.pointer.starts_with("/workload/")) continue;  // not of the machine
     DrawnParameter drawn{parameter.pointer,
                          is_of_platform(scenario.variants.front(), parameter),
                          std::string(config::to_string(parameter.origin)),

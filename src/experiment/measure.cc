@@ -71,7 +71,7 @@ void Meter::on(const trace::ScheduleIdle& event) {
 
 void Meter::on(const trace::Sample& event) {
   if (event.metric >= result_.samples.size()) result_.samples.resize(event.metric + 1u);
-  result_.samples[event.metric].record(event.value);
+  result_.samples[event.metric].record(event.value, event.count);
 }
 
 void Meter::on(const trace::PollDone& event) {

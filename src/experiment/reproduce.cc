@@ -21,6 +21,7 @@ struct Group {
 constexpr Group kGroups[] = {
     {"P1", reproduce_p1},
     {"P2", reproduce_p2},
+    {"P3", reproduce_p3},
 };
 
 bool wanted(const ReproduceOptions& options, const std::string& group) {
@@ -35,11 +36,16 @@ void add_rows(const std::vector<report::PublishedRow>& rows, const std::string& 
     std::optional<report::Simulated> simulated;
     for (const auto& [id, value] : result.simulated)
       if (id == row.id) simulated = value;
-    report::ReproduceResult judged = report::judge(row, simulated);
+    const bool fitted =
+        std::any_of(result.fitted.begin(), result.fitted.end(),
+                    [&row](const auto& parameter) { return parameter.fitted_to == row.id; });
+    report::ReproduceResult judged = report::judge(row, simulated, fitted);
     for (const auto& [id, pass] : result.pass)
       if (id == row.id) judged.pass = pass;
     report.results.push_back(std::move(judged));
   }
+  report.fitted_parameters.insert(report.fitted_parameters.end(), result.fitted.begin(),
+                                  result.fitted.end());
   for (const std::string& note : result.notes) report.notes.push_back({group, note});
 }
 

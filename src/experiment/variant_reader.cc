@@ -129,6 +129,9 @@ void read_kernel_settings(config::Reader& in, kernel::KernelConfig& config) {
   read_haltpoll(in, config.haltpoll);
   config.event_stream = in.boolean_or("event_stream", config.event_stream);
   if (in.has("disabled_idle_states")) config.disabled_states = in.strings("disabled_idle_states");
+  if (in.has("offline_cpus"))
+    for (const std::int64_t cpu : in.integers("offline_cpus", 0, 8191))
+      config.offline_cpus.push_back(static_cast<CpuId>(cpu));
   if (auto background = in.optional_object("background"))
     config.background = read_background(*background);
 }
@@ -186,6 +189,18 @@ void VariantReader::check_idle_states(config::Reader& in) {
     in.fail("idle_state", "the machine's deepest idle state is " + std::to_string(names.size()));
 }
 
+// Somebody has to stay to take the others down.
+void VariantReader::check_offline_cpus(config::Reader& in) {
+  const std::vector<CpuId>& offline = variant_.config.offline_cpus;
+  const int nr_cpus = hw::Topology(variant_.machine.topology).nr_cpus();
+  for (const CpuId cpu : offline)
+    if (cpu >= nr_cpus)
+      in.fail("offline_cpus", "the machine has " + std::to_string(nr_cpus) + " CPUs");
+  if (static_cast<int>(offline.size()) >= nr_cpus) in.fail("offline_cpus", "one CPU stays online");
+  if (!offline.empty() && variant_.machine.cpu.arch != hw::Arch::kX86_64)
+    in.fail("offline_cpus", "CPU hotplug is modelled on x86_64");
+}
+
 // The kernel file with the scenario's settings; nothing if there is an error.
 const ReadFile<kernel::KernelSpec>* VariantReader::open_kernel(
     config::Reader& in, const std::string& name, const std::vector<Override>& settings) {
@@ -210,6 +225,7 @@ void VariantReader::read_kernel(config::Reader& root, bool has_machine) {
   read_kernel_settings(in, variant_.config);  // for its errors; again below, over the file's values
   const std::vector<Override> settings = kernel_file_overrides(in);
   if (has_machine) check_idle_states(in);
+  if (has_machine) check_offline_cpus(in);
   const ReadFile<kernel::KernelSpec>* read = open_kernel(in, name, settings);
   if (read == nullptr) return;
   use(*read);

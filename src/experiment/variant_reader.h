@@ -72,6 +72,7 @@ class VariantReader {
                           const std::vector<Override>& settings);
   void read_workload(config::Reader& root, bool has_machine);
   void check_idle_states(config::Reader& in);
+  void check_offline_cpus(config::Reader& in);
 
   const ConfigPaths& paths_;
   FileCache& cache_;

@@ -14,6 +14,9 @@ constexpr WorkloadEntry kWorkloads[] = {
      workload::read_ipistorm},
     {"sched_pipe", "perf bench sched pipe: two tasks hand a message to and fro",
      workload::read_sched_pipe, "cpus"},
+    {"dpdk", "a poll-mode thread receives packets; its SMT sibling idles, is woken, or is offline",
+     workload::read_dpdk},
+    {"syscall_loop", "a program calls getppid() again and again", workload::read_syscall_loop},
 };
 
 }  // namespace

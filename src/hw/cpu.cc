@@ -14,6 +14,7 @@ Cpu::Cpu(Machine& machine, CpuId cpu_id, CpuId cpu_turn)
       turn(cpu_turn),
       machine_(machine),
       spec_(machine.spec().cpu),
+      mispredict_(spec_.mispredict),
       gate_(&machine.gate),
       engine_(machine.engine()),
       slot_(engine_.add_slot(fire, this)),
@@ -26,9 +27,19 @@ Cpu::Cpu(Machine& machine, CpuId cpu_id, CpuId cpu_turn)
     posted_kind_ = MemoryOp::Kind::kPostedAtomic;
   posts_far_ = !atomics_are_barriers_ && atomics == Atomics::kFar;
   place(machine.placement(cpu_id));
+  if (!machine.is_guest()) smt_core_->add(*this);
   transaction_.slot = slot_;
   store_transaction_.slot = store_slot_;
 }
+
+namespace {
+
+bool is_mwait(HaltKind kind) {
+  return kind == HaltKind::kMwait || kind == HaltKind::kMwaitBreak || kind == HaltKind::kMwaitDead;
+}
+bool is_dead(HaltKind kind) { return kind == HaltKind::kMwaitDead || kind == HaltKind::kHltDead; }
+
+}  // namespace
 
 // --- running and being interrupted ---
 
@@ -137,9 +148,11 @@ void Cpu::fire(void* cpu) {
       self.halted_time_ += self.now() - self.halt_started_;
       self.disarm_monitor();
       if (self.waits_for_event()) self.end_wfe();
+      self.run_beside_siblings();
       self.continue_or_interrupt();
       break;
     case Wait::kOff:
+      self.run_beside_siblings();
       self.next_ = Next::kStart;
       self.trampoline();
       break;
@@ -166,7 +179,7 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
   switch (wait_) {
     case Wait::kExec:
       if (!irq_enabled_) return;
-      begin_interrupt(Wait::kExec, engine_.time_of(slot_) - now());
+      begin_interrupt(Wait::kExec, {});
       trampoline();
       return;
     case Wait::kSpin: {
@@ -181,10 +194,11 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
       return;
     }
     case Wait::kHalt:
-      if (!waits_for_event())
+      if (waits_for_event()) {
+        if (irq_enabled_) wake_by_event(trace::WaitEnd::kInterrupt);
+      } else if (!is_dead(halt_kind_)) {
         wake_from_halt();
-      else if (irq_enabled_)
-        wake_by_event(trace::WaitEnd::kInterrupt);
+      }
       return;
     case Wait::kGate:
       if (!irq_enabled_ || masked_now) return;
@@ -199,11 +213,13 @@ void Cpu::deliver_now(Vector vector, bool masked_now) {
   }
 }
 
-void Cpu::begin_interrupt(Wait wait, Time remaining) {
+void Cpu::begin_interrupt(Wait wait, Time to_next_load) {
   CHECK(irq_enabled_ && pending_ != 0, "an interrupt is taken only if enabled and pending");
   if (wait != Wait::kRunning) engine_.cancel(slot_);
-  interrupted_.push_back(
-      {handle_, wait, remaining, op_, spin_, interrupt_arrived_, leaves_on_interrupt_});
+  if (wait == Wait::kExec) settle_stretch();
+  if (wait == Wait::kSpin) run_beside_siblings();
+  interrupted_.push_back({handle_, wait, to_next_load, stretch_, op_, spin_, interrupt_arrived_,
+                          leaves_on_interrupt_});
   leaves_on_interrupt_ = false;
   start_handler();
 }
@@ -241,13 +257,14 @@ void Cpu::return_to_interrupted() {
   switch (back.wait) {
     case Wait::kExec:
       if (back.leaves) {
-        exec_left_ = back.remaining;
+        exec_left_ = back.stretch.left;
         wait_ = Wait::kRunning;
         handle_.resume();
         break;
       }
       wait_ = Wait::kExec;
-      arm(now() + back.remaining);
+      stretch_ = back.stretch;
+      resume_stretch();
       break;
     case Wait::kSpin:
       if (spin_.loop.until_interrupt) {
@@ -258,7 +275,9 @@ void Cpu::return_to_interrupted() {
       }
       wait_ = Wait::kSpin;
       // The loop goes on where it was; its next load comes as much later as the handler took.
+      spin_apply_pace();
       spin_.base += now() + back.remaining - spin_round_time(spin_.round + 1);
+      relax_beside_siblings();
       arm(now() + back.remaining);
       break;
     case Wait::kGate:
@@ -323,30 +342,39 @@ void Cpu::Halt::await_suspend(std::coroutine_handle<> handle) const {
 }
 
 void Cpu::enter_halt() {
-  const bool mwait = halt_kind_ == HaltKind::kMwait || halt_kind_ == HaltKind::kMwaitBreak;
+  const bool mwait = is_mwait(halt_kind_);
   if (halt_kind_ == HaltKind::kHlt || halt_kind_ == HaltKind::kMwait) irq_enabled_ = true;
   wait_ = Wait::kFinish;
-  if (pending_ != 0 && irq_enabled_) {
+  const bool interrupted = pending_ != 0 && !is_dead(halt_kind_);
+  if (interrupted && irq_enabled_) {
     disarm_monitor();
     next_ = Next::kInterrupt;
   } else if (waits_for_event()) {
     if (enter_wfe()) return;
     next_handle_ = handle_;
     next_ = Next::kSwitch;
-  } else if (pending_ != 0 || (mwait && (monitored_ == nullptr || monitor_triggered_))) {
+  } else if (interrupted || (mwait && (monitored_ == nullptr || monitor_triggered_))) {
     disarm_monitor();
     next_handle_ = handle_;
     next_ = Next::kSwitch;
   } else {
     wait_ = Wait::kHalt;
     halt_started_ = now();
+    smt_core_->set_depth(physical(), halt_timing_.depth);
+    leave_to_siblings(kWholeCore);
   }
 }
 
 void Cpu::wake_from_halt() {
   if (waking_) return;
   waking_ = true;
-  arm(std::max(now(), halt_started_ + halt_timing_.entry) + halt_timing_.exit);
+  arm(smt_core_->wake(physical(), halt_timing_, halt_started_));
+}
+
+void Cpu::start_up() {
+  CHECK(wait_ == Wait::kHalt && is_dead(halt_kind_), "only a CPU that is offline is started");
+  pending_ = 0;
+  wake_from_halt();
 }
 
 void Cpu::monitored_line_lost() {
@@ -356,9 +384,7 @@ void Cpu::monitored_line_lost() {
     event();
     return;
   }
-  if (wait_ == Wait::kHalt &&
-      (halt_kind_ == HaltKind::kMwait || halt_kind_ == HaltKind::kMwaitBreak))
-    wake_from_halt();
+  if (wait_ == Wait::kHalt && is_mwait(halt_kind_)) wake_from_halt();
 }
 
 Cpu::SwitchTo Cpu::switch_to(std::coroutine_handle<>* saved, std::coroutine_handle<> next,

@@ -32,6 +32,8 @@ void Cpu::RunGuest::await_suspend(std::coroutine_handle<> handle) const {
 
 void Cpu::guest_left(const ExitInfo& exit) {
   guest_ = nullptr;
+  smt_core_->set_depth(*this, 0);
+  run_beside_siblings();
   exit_ = exit;
   wait_ = Wait::kFinish;
   arm(now() + exit_time_);
@@ -43,6 +45,7 @@ void Cpu::place(CpuId physical) {
   const Machine& machine = machine_.physical();
   watcher_cpu = physical;
   watcher_core = machine.topology().core(physical);
+  smt_core_ = &machine_.physical().core(watcher_core);
   transaction_.cpu = store_transaction_.cpu = watcher_cpu;
   transaction_.core = store_transaction_.core = watcher_core;
   transaction_.cluster = store_transaction_.cluster = machine.topology().cluster(physical);
@@ -55,6 +58,7 @@ void Cpu::enter(Cpu& host) {
   place(host.id);
   halted_time_ += now() - halt_started_;
   exception_return();
+  pace_ = host.pace_;
   if (paused_.wait == Wait::kOff) {
     next_ = Next::kStart;
   } else {
@@ -67,8 +71,9 @@ void Cpu::enter(Cpu& host) {
   trampoline();
 }
 
-void Cpu::leave(Wait wait, Time remaining) {
-  paused_ = {handle_, wait, remaining, op_, spin_, interrupt_arrived_, leaves_on_interrupt_};
+void Cpu::leave(Wait wait, Time to_next_load) {
+  paused_ = {handle_, wait,  to_next_load,       stretch_,
+             op_,     spin_, interrupt_arrived_, leaves_on_interrupt_};
   leaves_on_interrupt_ = false;
   wait_ = Wait::kPaused;
   halt_started_ = now();
@@ -84,12 +89,11 @@ void Cpu::stop(Exit reason) {
   if (stop_ || wait_ == Wait::kPaused) return;
   exit_ = {reason, 0};
   switch (wait_) {
-    case Wait::kExec: {
-      const Time remaining = engine_.time_of(slot_) - now();
+    case Wait::kExec:
+      settle_stretch();
       engine_.cancel(slot_);
-      leave(Wait::kExec, remaining);
+      leave(Wait::kExec, {});
       return;
-    }
     case Wait::kSpin:
       if (spin_.watching) {
         spin_skip(spin_next_round() - 1);
@@ -129,7 +133,8 @@ Cpu::SendIpi Cpu::send_ipi(CpuId to, Vector vector, SourceLocation where) {
 }
 
 bool Cpu::SendIpi::await_ready() const {
-  return !trapped && cpu.engine_.try_advance(cpu.now() + cpu.machine_.spec().interrupt.send);
+  return !trapped && cpu.engine_.try_advance(
+                         cpu.now() + cpu.duration_of(cpu.machine_.spec().interrupt.send, 0));
 }
 
 void Cpu::SendIpi::await_suspend(std::coroutine_handle<> handle) const {
@@ -140,7 +145,7 @@ void Cpu::SendIpi::await_suspend(std::coroutine_handle<> handle) const {
     return;
   }
   cpu.suspend(handle, Wait::kExec);
-  cpu.arm(cpu.now() + cpu.machine_.spec().interrupt.send);
+  cpu.begin_stretch(cpu.machine_.spec().interrupt.send, 0, false);
 }
 
 void Cpu::SendIpi::await_resume() const {
@@ -153,7 +158,8 @@ Cpu::ProgramTimer Cpu::program_timer(Time deadline, SourceLocation where) {
 }
 
 bool Cpu::ProgramTimer::await_ready() const {
-  return !trapped && cpu.engine_.try_advance(cpu.now() + cpu.machine_.spec().timer_program);
+  return !trapped &&
+         cpu.engine_.try_advance(cpu.now() + cpu.duration_of(cpu.machine_.spec().timer_program, 0));
 }
 
 void Cpu::ProgramTimer::await_suspend(std::coroutine_handle<> handle) const {
@@ -162,7 +168,7 @@ void Cpu::ProgramTimer::await_suspend(std::coroutine_handle<> handle) const {
     return;
   }
   cpu.suspend(handle, Wait::kExec);
-  cpu.arm(cpu.now() + cpu.machine_.spec().timer_program);
+  cpu.begin_stretch(cpu.machine_.spec().timer_program, 0, false);
 }
 
 void Cpu::ProgramTimer::await_resume() const {

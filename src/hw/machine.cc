@@ -41,6 +41,8 @@ Machine::Machine(const MachineSpec& spec, Machine& physical, std::vector<CpuId> 
 }
 
 void Machine::add_cpus() {
+  if (!is_guest())
+    for (CoreId id = 0; id < topology_.nr_cores(); ++id) cores_.emplace_back(*this);
   for (CpuId id = 0; id < nr_cpus(); ++id) {
     const auto turn = static_cast<CpuId>(physical_->turns_.size());
     physical_->turns_.push_back(&cpus_.emplace_back(*this, id, turn));

@@ -169,8 +169,10 @@ MachineSpec read_machine_spec(config::Reader in) {
     spec.monitor = cycles(idle, "monitor_cycles");
     spec.hlt_exit = idle.parameter_time("hlt_exit_ns");
   }
-  for (config::Reader& state : idle.array("states"))
+  for (config::Reader& state : idle.array("states")) {
     spec.idle_states.push_back(read_idle_state(state));
+    spec.idle_states.back().timing.depth = static_cast<int>(spec.idle_states.size());
+  }
   if (spec.idle_states.empty()) idle.fail("states", "a machine has at least one idle state");
   return spec;
 }

@@ -22,6 +22,8 @@ Cpu::Spin Cpu::spin(Word& word, const SpinLoop& loop, SourceLocation where) {
   spin_ = {};
   spin_.word = &word;
   spin_.loop = loop;
+  spin_.code = loop.period - loop.pause;
+  spin_.check = loop.check_time;
   if (machine_.gate != nullptr && loop.deadline != Time::never()) {
     spin_.deadline_gated = true;
     spin_.loop.deadline = Time::never();
@@ -37,10 +39,15 @@ bool Cpu::spin_begin() {
 // A load of the loop has its value, which took `penalty`. True: the loop is over.
 bool Cpu::spin_loaded(Time penalty) {
   const bool set = (op_.result & spin_.loop.mask) != 0;
-  if (set != spin_.loop.while_set) return finish_op(penalty);
+  if (set != spin_.loop.while_set) {
+    run_beside_siblings();
+    return finish_op(penalty);
+  }
+  spin_apply_pace();
   spin_.base = now() + penalty;
   spin_plan();
   wait_ = Wait::kSpin;
+  relax_beside_siblings();
   return false;
 }
 
@@ -135,6 +142,7 @@ void Cpu::spin_turn() {
   spin_skip(spin_.round + 1);
   if (loop.check_every != 0 && spin_.round == 0 && now() > loop.deadline) {
     spin_.timed_out = true;
+    run_beside_siblings();
     continue_or_interrupt();
     return;
   }

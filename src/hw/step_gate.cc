@@ -55,6 +55,7 @@ void Cpu::pass_deadline() {
   }
   spin_stop_watching();
   spin_.timed_out = true;
+  run_beside_siblings();
   continue_or_interrupt();
 }
 

@@ -48,7 +48,8 @@ Co<> smp_cond_load_until_clear(Cpu& cpu, Word& word, std::uint64_t mask, hw::Pat
     hw::SpinLoop loop;
     loop.mask = mask;
     loop.while_set = true;
-    loop.period = round.time + cpu.spec().pause;
+    loop.pause = cpu.spec().pause;
+    loop.period = round.time + loop.pause;
     loop.instructions = round.instructions;
     co_await cpu.spin(awaited, loop, where);
     co_return;

@@ -5,6 +5,7 @@
 #include "idlesim/kernel/kernel.h"
 #include "idlesim/kernel/sched.h"
 #include "idlesim/kernel/smp.h"
+#include "idlesim/kernel/spec_ctrl.h"
 #include "idlesim/kernel/timer.h"
 
 namespace idlesim::kernel {
@@ -258,6 +259,41 @@ constexpr FeatureValue kMmCountLine[] = {
      [](KernelOps& ops) { ops.mm_count_alone = false; }},
 };
 
+// --- ibrs ---
+
+void ibrs_kernel(KernelOps& ops) {
+  ops.spec_ctrl_base = hw::SPEC_CTRL_IBRS;
+  ops.idle_clears_ibrs = keep_ibrs_in_idle;
+}
+
+constexpr FeatureValue kIbrs[] = {
+    {"off", "no kernel IBRS: enhanced IBRS, retpolines, retbleed=stuff or no mitigation",
+     [](KernelOps& ops) {
+       ops.spec_ctrl_base = 0;
+       ops.idle_clears_ibrs = keep_ibrs_in_idle;
+     }},
+    {"kernel_ibrs", "SPEC_CTRL is written on entry from and exit to user mode; idle keeps IBRS set",
+     ibrs_kernel},
+    {"long_idle",
+     "v5.19 (bf5835bcdb96): intel_idle clears it in states flagged IBRS: C6 and deeper",
+     [](KernelOps& ops) {
+       ibrs_kernel(ops);
+       ops.idle_clears_ibrs = clear_ibrs_in_long_idle;
+     }},
+    {"all_idle", "v6.6, intel_idle.ibrs_off: cleared in every state, with interrupts masked",
+     [](KernelOps& ops) {
+       ibrs_kernel(ops);
+       ops.idle_clears_ibrs = clear_ibrs_in_all_idle;
+     }},
+};
+
+constexpr FeatureValue kIbrsOffline[] = {
+    {"kept", "a CPU goes offline with IBRS as it is",
+     [](KernelOps& ops) { ops.play_dead_clears_ibrs = false; }},
+    {"cleared", "2743fe89d4d4: native_play_dead() clears it",
+     [](KernelOps& ops) { ops.play_dead_clears_ibrs = true; }},
+};
+
 constexpr std::array<FeatureAxis, kAxes> kAxisTable = {{
     {"wake_queue", "how a queued call or wake-up is signalled", kWakeQueue},
     {"schedule_idle", "what the idle loop's schedule_idle() does", kScheduleIdle},
@@ -272,6 +308,8 @@ constexpr std::array<FeatureAxis, kAxes> kAxisTable = {{
     {"rq_line", "placement of the run queue's fields", kRqLine},
     {"mm_count_line", "placement of the mm's reference count", kMmCountLine},
     {"ttwu_queue", "who activates a task that wakes up inside the waker's cache", kTtwuQueue},
+    {"ibrs", "kernel IBRS, and in which idle states it is cleared", kIbrs},
+    {"ibrs_offline", "what going offline does to IBRS", kIbrsOffline},
 }};
 
 }  // namespace
@@ -315,6 +353,9 @@ std::string why_impossible(const Features& features, hw::Arch arch) {
   const std::string_view enter = features.get("idle_enter");
   if (arch == hw::Arch::kArm64 && enter != "wfi" && enter != "poll")
     return "idle_enter " + std::string(enter) + " does not exist on arm64";
+  if (arch == hw::Arch::kArm64 &&
+      (features.get("ibrs") != "off" || features.get("ibrs_offline") != "kept"))
+    return "IBRS does not exist on arm64";
   if (arch == hw::Arch::kX86_64 && enter == "wfi") return "idle_enter wfi does not exist on x86_64";
   const std::string_view governor = features.get("governor");
   if (arch == hw::Arch::kArm64 && governor == "haltpoll_6_1")

@@ -1,20 +1,22 @@
 #include "idlesim/kernel/idle.h"
 
 #include "idlesim/base/check.h"
+#include "idlesim/kernel/hotplug.h"
 #include "idlesim/kernel/sched.h"
 #include "idlesim/kernel/smp.h"
+#include "idlesim/kernel/spec_ctrl.h"
 #include "idlesim/kernel/timer.h"
 
 namespace idlesim::kernel {
 
 // Linux: kernel/sched/idle.c, cpu_startup_entry().
-// Not modelled: CPU hotplug states.
+// Not modelled: CPU hotplug states beyond dead and alive.
 Co<> cpu_startup_entry(Cpu& cpu) {
   for (Cpu& self = cpu;;) co_await do_idle(self);
 }
 
 // Linux: kernel/sched/idle.c, do_idle().
-// Not modelled: offline CPUs, nohz_run_idle_balance beyond its test, klp_update_patch_state().
+// Not modelled: nohz_run_idle_balance beyond its test, klp_update_patch_state().
 Co<> do_idle(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
   const KernelOps& ops = ops_of(cpu);
@@ -27,6 +29,10 @@ Co<> do_idle(Cpu& cpu) {
 
   while (!co_await idle_exit_pending(cpu)) {
     cpu.local_irq_disable();
+    if (!self.online) {
+      co_await arch_cpu_idle_dead(cpu);
+      co_return;
+    }
     co_await ops.idle_call(cpu, got_tick);
     got_tick = tick_nohz_idle_got_tick(cpu);
     co_await exec(cpu, Path::do_idle_loop_tail);
@@ -237,8 +243,6 @@ Co<> mwait_idle_break(Cpu& cpu) {
   co_await exec(cpu, Path::mwait_idle_tail);
 }
 
-namespace {
-
 // Linux: arch/x86/include/asm/mwait.h, mwait_idle_with_hints().
 // Not modelled: VERW, CLFLUSH errata.
 Co<> mwait_idle_with_hints(Cpu& cpu, const hw::IdleStateSpec& state, hw::HaltKind kind) {
@@ -254,11 +258,11 @@ Co<> mwait_idle_with_hints(Cpu& cpu, const hw::IdleStateSpec& state, hw::HaltKin
   co_await exec(cpu, Path::intel_idle_tail);
 }
 
-}  // namespace
-
 // Linux: drivers/idle/intel_idle.c, intel_idle() and, for states with CPUIDLE_FLAG_IRQ_ENABLE,
-// intel_idle_irq(); drivers/acpi/processor_idle.c, acpi_idle_enter().
+// intel_idle_irq(), or instead of both intel_idle_ibrs(); drivers/acpi/processor_idle.c,
+// acpi_idle_enter().
 Co<> enter_state_mwait(Cpu& cpu, const hw::IdleStateSpec& state) {
+  if (ops_of(cpu).idle_clears_ibrs(state)) return intel_idle_ibrs(cpu, state);
   return mwait_idle_with_hints(cpu, state,
                                state.irq_enable ? hw::HaltKind::kMwait : hw::HaltKind::kMwaitBreak);
 }

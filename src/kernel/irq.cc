@@ -2,6 +2,7 @@
 #include "idlesim/base/check.h"
 #include "idlesim/kernel/sched.h"
 #include "idlesim/kernel/smp.h"
+#include "idlesim/kernel/spec_ctrl.h"
 #include "idlesim/kernel/timer.h"
 
 namespace idlesim::kernel {
@@ -111,11 +112,14 @@ Co<> interrupt_entry(Cpu& cpu, hw::Vector vector) {
   self.kernel->tracer().emit(trace::InterruptTaken{
       cpu.now(), cpu.interrupt_arrived(), cpu.id, static_cast<std::uint8_t>(vector), self.context});
   co_await cpu.exec_time(spec.entry);
+  const bool from_user = self.user_mode;
+  if (from_user) co_await enter_from_user_mode(cpu);
   if (cpu.spec().arch == hw::Arch::kX86_64)
     co_await x86_vector(cpu, vector);
   else
     co_await gic_interrupt(cpu, vector);
   --self.hardirq;
+  if (from_user) co_await exit_to_user_mode(cpu);
   co_await cpu.exec_time(spec.exit);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "idlesim/base/check.h"
+#include "idlesim/kernel/hotplug.h"
 #include "idlesim/kernel/idle.h"
 #include "idlesim/kernel/smp.h"
 
@@ -33,7 +34,8 @@ hw::SpinLoop relax_loop(Cpu& cpu, Path round, std::uint64_t mask) {
   const hw::PathCost& cost = kernel_of(cpu).cost(round);
   hw::SpinLoop loop;
   loop.mask = mask;
-  loop.period = cost.time + cpu.spec().pause;
+  loop.pause = cpu.spec().pause;
+  loop.period = cost.time + loop.pause;
   loop.instructions = cost.instructions;
   return loop;
 }
@@ -198,6 +200,7 @@ Task& Kernel::new_task(std::string comm, CpuId cpu, CpuMask allowed, Mm* mm,
 }
 
 void Kernel::boot() {
+  take_offline_at_boot(*this);
   // A CPU with tasks begins in its idle task too, finds one runnable and switches to it.
   for (Task* task : first_) {
     PerCpu& pcpu = per_cpu(task->cpu);
@@ -207,6 +210,7 @@ void Kernel::boot() {
     pcpu.idle.flags.poke(TIF_NEED_RESCHED);
   }
   for (PerCpu& pcpu : per_cpu_) {
+    pcpu.cpu->reset_spec_ctrl(ops.spec_ctrl_base);
     tick_setup(*pcpu.cpu);
     pcpu.cpu->boot(Time{}, start_idle_task, &pcpu);
   }

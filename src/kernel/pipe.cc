@@ -2,6 +2,7 @@
 
 #include "idlesim/base/check.h"
 #include "idlesim/kernel/idle.h"
+#include "idlesim/kernel/spec_ctrl.h"
 
 namespace idlesim::kernel {
 
@@ -115,9 +116,10 @@ Co<> return_to_user(Cpu& cpu, Path exit) {
   if (co_await need_resched(cpu)) {
     co_await exit_to_user_mode_loop(cpu);
     co_await exec(*self.running_on, Path::exit_to_user_after_switch);
-    co_return;
+  } else {
+    co_await exec(cpu, exit);
   }
-  co_await exec(cpu, exit);
+  co_await syscall_exit(*self.running_on);
 }
 
 }  // namespace
@@ -126,9 +128,11 @@ Co<> return_to_user(Cpu& cpu, Path exit) {
 Co<> sys_read(Cpu& cpu, Pipe& pipe) {
   Pipe& p = pipe;
   Task& self = *this_cpu(cpu).curr;
+  co_await syscall_enter(cpu);
   co_await exec(cpu, Path::sys_read_entry);
   if (!co_await pipe_read(cpu, p)) {
     co_await exit_to_user_mode_loop(*self.running_on);
+    co_await syscall_exit(*self.running_on);
     co_return;
   }
   co_await exec(*self.running_on, Path::sys_read_exit);
@@ -139,6 +143,7 @@ Co<> sys_read(Cpu& cpu, Pipe& pipe) {
 Co<> sys_write(Cpu& cpu, Pipe& pipe) {
   Pipe& p = pipe;
   Task& self = *this_cpu(cpu).curr;
+  co_await syscall_enter(cpu);
   co_await exec(cpu, Path::sys_write_entry);
   const bool woke = co_await pipe_write(cpu, p);
   Cpu& here = *self.running_on;

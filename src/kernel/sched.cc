@@ -7,6 +7,7 @@
 #include "idlesim/kernel/idle.h"
 #include "idlesim/kernel/mm.h"
 #include "idlesim/kernel/smp.h"
+#include "idlesim/kernel/spec_ctrl.h"
 #include "idlesim/kernel/timer.h"
 
 namespace idlesim::kernel {
@@ -271,6 +272,7 @@ Co<> set_special_state(Cpu& cpu, std::uint64_t state) {
 // Not modelled: everything but leaving the CPU.
 Co<> do_exit(Cpu& cpu) {
   Cpu& self = cpu;
+  if (this_cpu(self).user_mode) co_await syscall_enter(self);
   co_await set_special_state(self, TASK_DEAD);
   co_await schedule_common(self, SchedMode::kNone);
   CHECK(false, "a dead task was scheduled");

@@ -199,9 +199,9 @@ Co<> generic_exec_single(Cpu& cpu, CpuId target, CallSingleData& csd) {
 }  // namespace
 
 // Linux: kernel/smp.c, smp_call_function_single().
-// Not modelled: offline targets.
 Co<> smp_call_function_single(Cpu& cpu, CpuId target, SmpCallFunc func, void* info, bool wait) {
   PerCpu& self = this_cpu(cpu);
+  if (!self.kernel->per_cpu(target).online) co_return;  // -ENXIO
   const Time issued = cpu.now();
   CallSingleData& csd = wait ? self.csd_stack : self.csd_data;
 
@@ -265,7 +265,9 @@ Co<> arch_send_call_function_ipi_mask(Cpu& cpu, const std::vector<CallSingleData
 Co<> smp_call_function_many(Cpu& cpu, const CpuMask& mask, SmpCallFunc func, void* info,
                             bool wait) {
   const Time issued = cpu.now();
-  const CpuMask targets = mask;
+  CpuMask targets = mask;
+  for (CpuId target : mask)  // cpu_online_mask
+    if (!kernel_of(cpu).per_cpu(target).online) targets.clear(target);
   co_await exec(cpu, Path::smp_call_function_many_cond_head);
   std::vector<CallSingleData*> newly_queued;
   std::vector<CpuId> cpumask_ipi;

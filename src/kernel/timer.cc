@@ -252,10 +252,33 @@ bool stop_tick_after_tick(const TickSched& tick, bool got_tick) { return got_tic
 
 void tick_setup(Cpu& cpu) {
   PerCpu& self = this_cpu(cpu);
+  self.tick = {};
   self.tick.timer.is_tick = true;
-  enqueue(self.hrtimers, self.tick.timer, self.kernel->tick_phase() + self.kernel->tick_period());
+  const Time first = self.kernel->tick_phase() + self.kernel->tick_period();
+  enqueue(self.hrtimers, self.tick.timer,
+          first > cpu.now() ? first : next_tick_after(*self.kernel, cpu.now()));
   self.hrtimers.programmed = self.tick.timer.expires;
   cpu.machine().set_timer(cpu.id, self.tick.timer.expires);
+}
+
+// Linux: kernel/time/tick-sched.c, tick_sched_timer_dying(); kernel/time/tick-common.c,
+// tick_cpu_dying().
+Co<> tick_shutdown(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  co_await hrtimer_cancel(cpu, self.tick.timer);
+  CHECK(self.hrtimers.queue.empty(), "nobody sleeps on a CPU that goes offline");
+  if (co_await read_once(cpu, self.kernel->tick_do_timer_cpu) == static_cast<std::uint64_t>(cpu.id))
+    co_await write_once(cpu, self.kernel->tick_do_timer_cpu, kNoTimerCpu);
+}
+
+// Linux: kernel/time/tick-sched.c, tick_nohz_full_update_tick(). The tick that remains once a
+// second is offloaded to other CPUs (kernel/sched/core.c, sched_tick_remote()).
+Co<> tick_nohz_full_stop_tick(Cpu& cpu) {
+  PerCpu& self = this_cpu(cpu);
+  cpu.local_irq_disable();
+  co_await tick_shutdown(cpu);
+  self.tick.stopped = true;
+  co_await cpu.local_irq_enable();
 }
 
 }  // namespace idlesim::kernel

@@ -181,6 +181,7 @@ class Generator {
     loop.mask = 1 + below(3);
     loop.while_set = below(2) == 0;
     loop.period = ns(below(2) == 0 ? 10 : 5 + static_cast<std::int64_t>(below(9)));
+    loop.pause = ns(static_cast<std::int64_t>(below(6)));
     loop.instructions = 3;
     loop.check_every = static_cast<std::uint32_t>(1 + below(6));
     loop.check_time = ns(static_cast<std::int64_t>(below(3)) * 5);
@@ -271,6 +272,8 @@ hw::MachineSpec random_spec(std::uint64_t seed) {
     spec.interrupt.delivery_socket = ns(10);
     spec.interrupt.delivery_remote = ns(30);
   }
+  spec.cpu.smt_share_running_permille = 500 + 100 * static_cast<int>(random.below(6));
+  spec.cpu.smt_share_pause_permille = 500 + 125 * static_cast<int>(random.below(5));
   spec.coherence.protocol = random.below(2) == 0 ? hw::Protocol::kMesi : hw::Protocol::kMoesi;
   spec.coherence.atomics = static_cast<hw::Atomics>(random.below(3));
   return spec;

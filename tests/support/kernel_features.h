@@ -74,13 +74,16 @@ struct KernelGroup {
   std::string wake_queue;
   std::string schedule_idle;
 
-  // The values of the last two axes are dealt over the combinations of the others.
+  // The values of mm_count_line and ttwu_queue are dealt over the combinations of the others. IBRS
+  // neither queues nor signals anything: tests/kernel/ibrs_test.cc.
   std::vector<kernel::Features> features() const {
     std::vector<kernel::Features> all =
         all_features(arch, {{"wake_queue", wake_queue.c_str()},
                             {"schedule_idle", schedule_idle.c_str()},
                             {"mm_count_line", "own"},
-                            {"ttwu_queue", "llc_idle"}});
+                            {"ttwu_queue", "llc_idle"},
+                            {"ibrs", "off"},
+                            {"ibrs_offline", "kept"}});
     std::uint32_t card = 0;
     for (kernel::Features& one : all) {
       card = card * 1664525 + 1013904223;

@@ -69,6 +69,7 @@ struct Step {
     kSevl,
     kSev,
     kWfe,
+    kSpecCtrl,
   };
   Kind kind = Kind::kLoad;
   hw::Word* word = nullptr;
@@ -77,6 +78,7 @@ struct Step {
   std::uint64_t expected = 0;
   Time time;
   std::uint32_t instructions = 0;
+  std::uint32_t indirect_branches = 0;
   hw::SpinLoop loop;
   hw::HaltKind halt = hw::HaltKind::kHlt;
   hw::HaltTiming timing;
@@ -115,6 +117,11 @@ inline Step exec(Time time, std::uint32_t instructions = 0) {
   s.instructions = instructions;
   return s;
 }
+inline Step branchy_exec(Time time, std::uint32_t indirect_branches) {
+  Step s = exec(time);
+  s.indirect_branches = indirect_branches;
+  return s;
+}
 // Executes until this time, which must not have passed.
 inline Step until(Time time) {
   Step s = step(Step::Kind::kUntil);
@@ -135,11 +142,14 @@ inline Step spin_until_set(hw::Word& word, Time period) {
   return spin(word, loop);
 }
 inline Step monitor(hw::Word& word) { return step(Step::Kind::kMonitor, &word); }
-inline Step halt(hw::HaltKind kind, Time entry, Time exit) {
+inline Step halt(hw::HaltKind kind, const hw::HaltTiming& timing) {
   Step s = step(Step::Kind::kHalt);
   s.halt = kind;
-  s.timing = {entry, exit};
+  s.timing = timing;
   return s;
+}
+inline Step halt(hw::HaltKind kind, Time entry, Time exit) {
+  return halt(kind, hw::HaltTiming{entry, exit});
 }
 inline Step irq_on() { return step(Step::Kind::kIrqOn); }
 inline Step irq_off() { return step(Step::Kind::kIrqOff); }
@@ -165,6 +175,10 @@ inline Step wfe(Time entry, Time exit, Time deadline = Time::never()) {
   s.timing = {entry, exit};
   s.time = deadline;
   return s;
+}
+// WRMSR to SPEC_CTRL.
+inline Step write_spec_ctrl(std::uint64_t value) {
+  return step(Step::Kind::kSpecCtrl, nullptr, value);
 }
 
 struct Sample {
@@ -212,7 +226,7 @@ inline sim::Co<std::uint64_t> execute_step(hw::Cpu& cpu, const Step& s) {
       co_await self.barrier();
       break;
     case Step::Kind::kExec:
-      co_await self.exec({s.time, s.instructions});
+      co_await self.exec({s.time, s.instructions, s.indirect_branches});
       break;
     case Step::Kind::kUntil:
       co_await self.exec_time(s.time - self.now());
@@ -249,6 +263,9 @@ inline sim::Co<std::uint64_t> execute_step(hw::Cpu& cpu, const Step& s) {
       break;
     case Step::Kind::kWfe:
       co_await self.wfe(s.timing, s.time);
+      break;
+    case Step::Kind::kSpecCtrl:
+      co_await self.write_spec_ctrl(s.operand);
       break;
   }
   co_return 0;

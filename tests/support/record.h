@@ -31,6 +31,8 @@ class Record final : public trace::Listener {
   void on(const trace::CallStarted& e) override { started.push_back(e); }
   void on(const trace::PollDone& e) override { polls.push_back(e); }
   void on(const trace::EventWait& e) override { event_waits.push_back(e); }
+  void on(const trace::MsrWrite& e) override { msr_writes.push_back(e); }
+  void on(const trace::CoreIdle& e) override { core_states.push_back(e); }
   void clear() {
     transfers.clear();
     sent.clear();
@@ -45,6 +47,8 @@ class Record final : public trace::Listener {
     started.clear();
     polls.clear();
     event_waits.clear();
+    msr_writes.clear();
+    core_states.clear();
   }
 
   std::function<void(const trace::InterruptTaken&)> when_taken;
@@ -61,6 +65,8 @@ class Record final : public trace::Listener {
   std::vector<trace::CallStarted> started;
   std::vector<trace::PollDone> polls;
   std::vector<trace::EventWait> event_waits;
+  std::vector<trace::MsrWrite> msr_writes;
+  std::vector<trace::CoreIdle> core_states;
 };
 
 // Events that concern one CPU.

@@ -38,9 +38,11 @@ struct GroupResult {
   std::vector<std::pair<std::string, report::Simulated>> simulated;  // by row id
   std::vector<std::pair<std::string, bool>> pass;  // judged by more than tolerance
   std::vector<std::string> notes;
+  std::vector<report::FittedParameter> fitted;  // the rows they were fitted to count as fitted
 };
 GroupResult reproduce_p1(const ConfigPaths& paths, const ReproduceOptions& options);
 GroupResult reproduce_p2(const ConfigPaths& paths, const ReproduceOptions& options);
+GroupResult reproduce_p3(const ConfigPaths& paths, const ReproduceOptions& options);
 
 // Runs tasks 0..count-1 on `options.jobs` threads; throws the first task's error in order, or
 // Interrupted.

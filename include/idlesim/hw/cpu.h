@@ -21,6 +21,7 @@
 #include "idlesim/base/source_location.h"
 #include "idlesim/base/types.h"
 #include "idlesim/hw/coherence.h"
+#include "idlesim/hw/core.h"
 #include "idlesim/hw/interrupt.h"
 #include "idlesim/hw/platform.h"
 #include "idlesim/sim/co.h"
@@ -32,10 +33,12 @@ class Machine;
 class StepGate;
 struct CpuSpec;
 
-// Straight-line code: how long it takes on this machine and what it executes.
+// Straight-line code: how long it takes on this machine with the core to itself and its branches
+// predicted, and what it executes.
 struct PathCost {
   Time time;
   std::uint32_t instructions = 0;
+  std::uint32_t indirect_branches = 0;
 };
 
 enum class AtomicOp : std::uint8_t { kAnd, kOr, kAdd, kXchg, kCmpxchg };
@@ -48,11 +51,14 @@ enum class HaltKind : std::uint8_t {
   kMwaitBreak,  // MWAIT with ECX[0]=1 and IF=0: also a masked interrupt, which stays pending
   kWfi,         // any pending interrupt, masked or not
   kWfe,         // WFE, WFET: see Cpu::wfe()
+  kMwaitDead,   // MWAIT with ECX[0]=0 and IF=0: the monitored line, or INIT
+  kHltDead,     // HLT with IF=0: INIT only
 };
 
 struct HaltTiming {
-  Time entry;  // from the instruction until asleep; a wake-up in between waits for it
-  Time exit;   // from the wake-up event to the next instruction
+  Time entry;     // from the instruction until asleep; a wake-up in between waits for it
+  Time exit;      // from the wake-up event to the next instruction
+  int depth = 1;  // of the state in the machine's table, 1 the shallowest
 };
 
 // One round of a relax loop: `while ((load & mask) == 0 or != 0) relax;` with a clock check every
@@ -61,6 +67,7 @@ struct SpinLoop {
   std::uint64_t mask = 0;
   bool while_set = false;  // true: spin while a bit of the mask is set; false: while none is
   Time period;             // one round: load, test, PAUSE
+  Time pause;              // of that, waiting in PAUSE
   std::uint32_t instructions = 0;  // of one round
   std::uint32_t check_every = 0;
   Time check_time;  // what a clock check adds to its round
@@ -98,6 +105,11 @@ class Cpu final : public Watcher {
   // code that runs at the mercy of who handles interrupts: a program, a guest.
   ExecUntilInterrupt exec_until_interrupt(Time time,
                                           SourceLocation where = SourceLocation::current());
+  struct LoggedExec;
+  // The same; every change of its pace, interruptions included, is appended to the CPU's log, which
+  // is empty when it begins.
+  LoggedExec exec_logged(const PathCost& cost, SourceLocation where = SourceLocation::current());
+  const std::vector<PacePoint>& pace_log() const { return pace_log_; }
 
   struct Load;
   struct LoadForWrite;
@@ -164,6 +176,12 @@ class Cpu final : public Watcher {
   // CNTKCTL_EL1: an event whenever this bit of the counter goes from 0 to 1; -1: none.
   void set_event_stream(int bit) { event_stream_bit_ = bit; }
 
+  struct WriteSpecCtrl;
+  // WRMSR to SPEC_CTRL, with interrupts off; in force when it is over.
+  WriteSpecCtrl write_spec_ctrl(std::uint64_t value,
+                                SourceLocation where = SourceLocation::current());
+  std::uint64_t spec_ctrl() const { return spec_ctrl_; }
+
   struct SwitchTo;
   // Leaves the running context and continues `next` (a suspended context of this CPU), storing the
   // handle with which the left one can be continued in `*saved`.
@@ -199,6 +217,10 @@ class Cpu final : public Watcher {
   void boot(Time time, void (*start)(void*), void* object);
   // An interrupt has arrived at this CPU's controller.
   void deliver(Vector vector);
+  // INIT and the start-up interrupt: ends the halt of a CPU that is offline (kMwaitDead, kHltDead).
+  void start_up();
+  // SPEC_CTRL as the boot code left it; no instruction of the model.
+  void reset_spec_ctrl(std::uint64_t value);
 
   // --- with a StepGate only
 
@@ -242,6 +264,7 @@ class Cpu final : public Watcher {
   Time interrupt_arrived() const { return interrupt_arrived_; }
   // True while a context of this CPU is suspended in HLT, MWAIT, WFI or WFE.
   bool halted() const { return wait_ == Wait::kHalt; }
+  Core& smt_core() const { return *smt_core_; }
 
  private:
   enum class Wait : std::uint8_t {
@@ -300,14 +323,16 @@ class Cpu final : public Watcher {
     bool watching = false;    // told if the line is lost; otherwise the next event is a load
     bool timed_out = false;
     bool deadline_gated = false;
+    Time code;   // of a round, besides PAUSE, and of a clock check, with the core to itself:
+    Time check;  // what loop.period and loop.check_time come from at the present pace
   };
 
-  // What an interrupt or an exit has stopped. `remaining`: of the stretch, or to the loop's next
-  // load.
+  // What an interrupt or an exit has stopped: a stretch, or a loop with the time to its next load.
   struct Interrupted {
     std::coroutine_handle<> handle;
     Wait wait;
     Time remaining;
+    Stretch stretch;
     MemoryOp op;
     Spinning spin;
     Time arrived;
@@ -334,7 +359,7 @@ class Cpu final : public Watcher {
   void exception_return();
   void arm_exclusive(Line& line);
   Time next_stream_event() const;
-  void begin_interrupt(Wait wait, Time remaining);
+  void begin_interrupt(Wait wait, Time to_next_load);
   void start_handler();
   void end_interrupt();
   void return_to_interrupted();
@@ -342,7 +367,7 @@ class Cpu final : public Watcher {
 
   void place(CpuId physical);
   void enter(Cpu& host);
-  void leave(Wait wait, Time remaining);
+  void leave(Wait wait, Time to_next_load);
   void guest_left(const ExitInfo& exit);
   void trap(const ExitInfo& exit, std::coroutine_handle<> handle);
   bool traps(Exit reason) const;
@@ -363,6 +388,29 @@ class Cpu final : public Watcher {
   void buffer(const Buffered& entry);
   void drain();
 
+  // Sharing a core (smt.cc).
+  friend class Core;
+  Cpu& physical() { return host_ != nullptr ? *host_ : *this; }
+  Time duration_of(Time work, std::uint32_t indirect_branches) const {
+    if (pace_ == Pace{}) return work;
+    return duration(work, {work, work, {}, indirect_branches}, pace_, mispredict_);
+  }
+  void begin_stretch(Time work, std::uint32_t indirect_branches, bool logged);
+  void settle_stretch();
+  void resume_stretch();
+  void set_pace(const Pace& pace);
+  void leave_to_siblings(Share share) {
+    if (smt_core_->shared()) smt_core_->set_beside(physical(), share);
+  }
+  void run_beside_siblings() { leave_to_siblings(smt_core_->beside_running()); }
+  void relax_beside_siblings() {
+    if (smt_core_->shared())
+      leave_to_siblings(share_beside_loop(spec_, spin_.code, spin_.loop.pause));
+  }
+  void spec_ctrl_written(std::uint64_t value);
+  void spin_apply_pace();
+  void spin_pace_changed();
+
   friend class Machine;  // gives relax loops their turn
   bool spin_begin();
   bool spin_loaded(Time penalty);
@@ -378,6 +426,12 @@ class Cpu final : public Watcher {
 
   Machine& machine_;
   const CpuSpec& spec_;
+  Core* smt_core_ = nullptr;  // of the physical CPU
+  Pace pace_;
+  Stretch stretch_;
+  Time mispredict_;  // spec_.mispredict
+  std::uint64_t spec_ctrl_ = 0;
+  std::vector<PacePoint> pace_log_;
   StepGate* const* gate_;
   sim::Engine& engine_;
   sim::SlotId slot_;
@@ -435,10 +489,13 @@ class Cpu final : public Watcher {
   struct Exec {
     Cpu& cpu;
     Time time;
-    bool await_ready() const { return cpu.engine_.try_advance(cpu.now() + time); }
+    std::uint32_t indirect_branches = 0;
+    bool await_ready() const {
+      return cpu.engine_.try_advance(cpu.now() + cpu.duration_of(time, indirect_branches));
+    }
     void await_suspend(std::coroutine_handle<> handle) const {
       cpu.suspend(handle, Wait::kExec);
-      cpu.arm(cpu.now() + time);
+      cpu.begin_stretch(time, indirect_branches, false);
     }
     void await_resume() const {}
   };
@@ -447,17 +504,30 @@ class Cpu final : public Watcher {
     Time time;
     bool await_ready() const {
       cpu.exec_left_ = {};
-      return cpu.engine_.try_advance(cpu.now() + time);
+      return cpu.engine_.try_advance(cpu.now() + cpu.duration_of(time, 0));
     }
     void await_suspend(std::coroutine_handle<> handle) const {
       cpu.leaves_on_interrupt_ = true;
       cpu.suspend(handle, Wait::kExec);
-      cpu.arm(cpu.now() + time);
+      cpu.begin_stretch(time, 0, false);
     }
     Time await_resume() const {
       cpu.leaves_on_interrupt_ = false;
       return cpu.exec_left_;
     }
+  };
+  struct LoggedExec : Exec {
+    void await_suspend(std::coroutine_handle<> handle) const {
+      cpu.suspend(handle, Wait::kExec);
+      cpu.begin_stretch(time, indirect_branches, true);
+    }
+  };
+  struct WriteSpecCtrl {
+    Cpu& cpu;
+    std::uint64_t value;
+    bool await_ready() const;
+    void await_suspend(std::coroutine_handle<> handle) const { cpu.handle_ = handle; }
+    void await_resume() const { cpu.spec_ctrl_written(value); }
   };
   // Accesses that hit and disturb nobody are executed right here; start_op() does the others. The
   // awaiters are small because a coroutine keeps them in its frame.
@@ -624,7 +694,7 @@ class Cpu final : public Watcher {
 inline Cpu::Exec Cpu::exec(const PathCost& cost, SourceLocation where) {
   where_ = where;
   instructions_ += cost.instructions;
-  return {*this, cost.time};
+  return {*this, cost.time, cost.indirect_branches};
 }
 
 inline Cpu::Exec Cpu::exec_time(Time time, SourceLocation where) {

@@ -46,6 +46,8 @@ class Machine {
   Time now() const { return engine_.now(); }
   int nr_cpus() const { return topology_.nr_cpus(); }
   Cpu& cpu(CpuId id) { return cpus_[static_cast<std::size_t>(id)]; }
+  // Of the physical machine.
+  Core& core(CoreId id) { return cores_[static_cast<std::size_t>(id)]; }
   sim::Random stream(std::string_view name, std::uint64_t entity) const {
     return is_guest() ? sim::Random(seed_, run_, "guest/" + std::string(name), entity)
                       : sim::Random(seed_, run_, name, entity);
@@ -117,6 +119,7 @@ class Machine {
   std::unique_ptr<Directory> own_directory_;
   Directory& directory_;
   std::deque<Line> lines_;
+  std::deque<Core> cores_;
   std::deque<Cpu> cpus_;
   std::vector<Cpu*> turns_;  // all CPUs on the physical machine
   std::deque<Timer> timers_;

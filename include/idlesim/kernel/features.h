@@ -31,7 +31,7 @@ struct FeatureAxis {
 };
 
 // The one list of axes and values a user can name (src/kernel/features.cc).
-inline constexpr std::size_t kAxes = 12;
+inline constexpr std::size_t kAxes = 14;
 std::span<const FeatureAxis> feature_axes();
 // Index of the axis called `name`, or -1.
 int find_axis(std::string_view name);

@@ -18,6 +18,7 @@ Co<> default_idle_hlt(Cpu& cpu);
 Co<> mwait_idle(Cpu& cpu);
 Co<> mwait_idle_break(Cpu& cpu);
 Co<> cpu_do_idle_wfi(Cpu& cpu);
+Co<> mwait_idle_with_hints(Cpu& cpu, const hw::IdleStateSpec& state, hw::HaltKind kind);
 Co<> enter_state_mwait(Cpu& cpu, const hw::IdleStateSpec& state);
 Co<> enter_state_mwait_irq(Cpu& cpu, const hw::IdleStateSpec& state);
 Co<> enter_state_hlt(Cpu& cpu, const hw::IdleStateSpec& state);

@@ -44,6 +44,13 @@ struct SchedDomainShared {
   Word nr_idle_scan;  // how many CPUs a wake-up may look at
 };
 
+// For going offline and coming back.
+struct Hotplug {
+  Word alive;           // 1: executes; for whoever waits until it does or no longer does
+  Word mwait_cpu_dead;  // what the CPU monitors while it is offline
+  bool starting = false;
+};
+
 struct PerCpu {
   Kernel* kernel = nullptr;
   Cpu* cpu = nullptr;
@@ -53,6 +60,11 @@ struct PerCpu {
   Task* curr = nullptr;
   trace::Context context = trace::Context::kOther;
   bool rcu_idle = false;  // between ct_cpuidle_enter() and ct_cpuidle_exit()
+  bool user_mode = false;
+
+  // cpu.c, smpboot.c
+  bool online = true;                // as this CPU sees it: a call tells it that it is to leave
+  std::unique_ptr<Hotplug> hotplug;  // made when it first leaves
 
   // smp.c
   Word call_single_queue;    // head of the llist: address of the first CallSingleData, 0 if empty
@@ -145,6 +157,12 @@ struct KernelOps {
   void (*governor_enable)(PerCpu& cpu) = nullptr;
   Co<GovernorChoice> (*governor_select)(Cpu& cpu) = nullptr;
   void (*governor_reflect)(PerCpu& cpu, int index) = nullptr;
+  // SPEC_CTRL in the kernel: with a value, entries from and exits to user mode write it.
+  std::uint64_t spec_ctrl_base = 0;
+  // Whether intel_idle() clears it while in this state.
+  bool (*idle_clears_ibrs)(const hw::IdleStateSpec& state) = nullptr;
+  // A CPU that goes offline clears it.
+  bool play_dead_clears_ibrs = false;
   // menu: a state that was refused counts as an interval without end.
   bool menu_records_refusals = false;
   // haltpoll: a limit that shrinks below guest_halt_poll_grow_start stays, instead of becoming 0.
@@ -170,6 +188,7 @@ struct KernelConfig {
   HaltpollParameters haltpoll;
   bool event_stream = true;  // arm64: clocksource.arm_arch_timer.evtstrm
   std::vector<std::string> disabled_states;
+  std::vector<CpuId> offline_cpus;  // taken offline as soon as the machine is up
   Background background;
 };
 

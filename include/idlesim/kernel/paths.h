@@ -169,6 +169,7 @@ namespace idlesim::kernel {
   X(pipe_read_data_ready, 2, 0, 0)                  \
   X(sys_read_exit, 0, 0, 0)                         \
   X(exit_to_user_after_switch, 0, 0, 0)             \
+  X(getppid, 0, 0, 0)                               \
   /* modules, programs */                           \
   X(ipistorm_loop, 0, 0, 0)                         \
   X(ipistorm_function, 0, 0, 0)                     \

@@ -8,7 +8,8 @@
 namespace idlesim::kernel {
 
 // Runs func(info) on `target` with interrupts off. wait: returns when it has run; otherwise when it
-// is queued. From task context with interrupts on. `func` may be null: an empty function.
+// is queued. Does nothing if `target` is offline. From task context with interrupts on. `func` may
+// be null: an empty function.
 Co<> smp_call_function_single(Cpu& cpu, CpuId target, SmpCallFunc func, void* info, bool wait);
 // The same on all CPUs of `mask` but this one.
 Co<> smp_call_function_many(Cpu& cpu, const CpuMask& mask, SmpCallFunc func, void* info, bool wait);

@@ -74,8 +74,12 @@ bool never_stop_tick(const TickSched& tick, bool got_tick);
 bool always_stop_tick(const TickSched& tick, bool got_tick);
 bool stop_tick_after_tick(const TickSched& tick, bool got_tick);
 
-// First tick of a CPU at boot.
+// First tick of a CPU, at boot or when it comes online.
 void tick_setup(hw::Cpu& cpu);
+// The CPU goes offline: it has no tick any more and keeps no time. Interrupts are off.
+sim::Co<> tick_shutdown(hw::Cpu& cpu);
+// The running task has its CPU (nohz_full=) for itself: no tick until it sleeps.
+sim::Co<> tick_nohz_full_stop_tick(hw::Cpu& cpu);
 
 }  // namespace idlesim::kernel
 

@@ -134,7 +134,8 @@ struct CallStarted {
 struct Sample {
   static constexpr int kKind = 11;
   std::uint16_t metric;
-  std::int64_t value;  // in 1/scale of the metric's unit; times in picoseconds
+  std::int64_t value;      // in 1/scale of the metric's unit; times in picoseconds
+  std::int64_t count = 1;  // as many samples of this value
 };
 
 // poll_idle() ended.
@@ -167,7 +168,24 @@ struct EventWait {
   WaitEnd end;
 };
 
-inline constexpr int kKinds = 15;
+// The CPU has written a model-specific register.
+struct MsrWrite {
+  static constexpr int kKind = 15;
+  Time time;
+  CpuId cpu;
+  std::uint64_t value;  // of SPEC_CTRL, the only one there is
+};
+
+// The core of `cpu` is in another idle state: the shallowest that its threads ask for (index in the
+// machine's table, 1 the shallowest), 0 if one of them is awake.
+struct CoreIdle {
+  static constexpr int kKind = 16;
+  Time time;
+  CpuId cpu;  // its first thread
+  std::int16_t state;
+};
+
+inline constexpr int kKinds = 17;
 
 // Overrides what it wants to hear and says so in wants().
 class Listener {
@@ -190,6 +208,8 @@ class Listener {
   virtual void on(const PollDone&) {}
   virtual void on(const VmExit&) {}
   virtual void on(const EventWait&) {}
+  virtual void on(const MsrWrite&) {}
+  virtual void on(const CoreIdle&) {}
 };
 
 template <class... Events>

@@ -67,6 +67,8 @@ class WorkloadSpec {
 
 std::unique_ptr<WorkloadSpec> read_ipistorm(config::Reader in);
 std::unique_ptr<WorkloadSpec> read_sched_pipe(config::Reader in);
+std::unique_ptr<WorkloadSpec> read_dpdk(config::Reader in);
+std::unique_ptr<WorkloadSpec> read_syscall_loop(config::Reader in);
 
 }  // namespace idlesim::workload
 
