@@ -7,7 +7,7 @@ build=$project/build
 
 packages_run=(g++ cmake ninja-build ccache git libboost-program-options-dev libfmt-dev
   libspdlog-dev nlohmann-json3-dev libssl-dev)
-packages_test=(libgtest-dev libgmock-dev libvalijson-dev clang python3)
+packages_test=(libgtest-dev libgmock-dev libvalijson-dev clang python3 scdoc)
 packages_bench=(libbenchmark-dev libns3-dev libsystemc-dev)
 
 say() { echo "$(basename "$0"): $*" >&2; }

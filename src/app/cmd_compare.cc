@@ -56,6 +56,12 @@ int run(const Invocation& invocation) {
                            output);
 }
 
+constexpr OptionWords kWords[] = {{"format", kCompareFormats},
+                                  {"color", kColorWords},
+                                  {"fail-on", kFailOn},
+                                  {"missing-baseline", kMissing},
+                                  {"pairing", kPairings}};
+
 }  // namespace
 
 const Command kCompareCommand = {
@@ -79,6 +85,7 @@ const Command kCompareCommand = {
     "few runs, another model version, something missing. With --bisect: 0; 1; 255 in place of 2;\n"
     "125 in place of 3 and 4.\n",
     add_options,
-    run};
+    run,
+    kWords};
 
 }  // namespace idlesim::app

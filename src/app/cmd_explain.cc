@@ -5,9 +5,6 @@
 #include <ostream>
 
 #include "command.h"
-#include "idlesim/base/check.h"
-#include "idlesim/config/findings.h"
-#include "idlesim/config/nearest.h"
 #include "idlesim/experiment/scenario.h"
 #include "idlesim/kernel/features.h"
 #include "scenario_options.h"
@@ -24,17 +21,6 @@ void add_options(po::options_description& options) {
   add_set_option(options);
   options.add_options()("variant", po::value<std::string>()->value_name("NAME"),
                         "the variant whose path is described; default the first");
-}
-
-const Variant& find_variant(const Scenario& scenario, const std::string& name) {
-  if (name.empty()) return scenario.variants.front();
-  std::vector<std::string_view> names;
-  for (const Variant& variant : scenario.variants) {
-    if (variant.name == name) return variant;
-    names.emplace_back(variant.name);
-  }
-  throw UserError("--variant: the scenario has no variant \"" + config::printable(name) + "\"" +
-                  config::did_you_mean(name, names));
 }
 
 void print_head(std::ostream& out, const Scenario& scenario, const Variant& variant) {

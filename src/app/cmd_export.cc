@@ -95,6 +95,8 @@ int run(const Invocation& invocation) {
   return kSuccess;
 }
 
+constexpr OptionWords kWords[] = {{"format", kExportFormats}, {"color", kColorWords}};
+
 }  // namespace
 
 const Command kExportCommand = {
@@ -110,6 +112,7 @@ const Command kExportCommand = {
     "csv: a line for each run. google-benchmark: runs as repetitions. openmetrics: times in\n"
     "seconds, and counters. hgrm: the percentile listing of HdrHistogram.\n",
     add_options,
-    run};
+    run,
+    kWords};
 
 }  // namespace idlesim::app

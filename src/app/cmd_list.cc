@@ -109,13 +109,14 @@ void print_features(std::ostream& out) {
   }
 }
 
+constexpr std::array<std::string_view, 6> kKinds = {"machines", "kernels",   "platforms",
+                                                    "features", "workloads", "scenarios"};
+
 void add_options(boost::program_options::options_description& options) {
   add_format_option(options);
 }
 
 int run(const Invocation& invocation) {
-  static constexpr std::array<std::string_view, 6> kKinds = {
-      "machines", "kernels", "platforms", "features", "workloads", "scenarios"};
   const std::string& kind = invocation.operands.front();
   if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end())
     throw UserError("cannot list \"" + config::printable(kind) + "\"" +
@@ -135,6 +136,8 @@ int run(const Invocation& invocation) {
   return kSuccess;
 }
 
+constexpr OptionWords kWords[] = {{"", kKinds}, {"format", kFormats}};
+
 }  // namespace
 
 const Command kListCommand = {
@@ -146,6 +149,7 @@ const Command kListCommand = {
     "  idlesim list scenarios\n  idlesim list features\n  idlesim list machines -f json\n",
     "A feature is set with --set kernel.FEATURE=VALUE.\n",
     add_options,
-    run};
+    run,
+    kWords};
 
 }  // namespace idlesim::app

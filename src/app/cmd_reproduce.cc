@@ -51,6 +51,8 @@ int run(const Invocation& invocation) {
   return kSuccess;
 }
 
+constexpr OptionWords kWords[] = {{"format", kFormats}, {"color", kColorWords}};
+
 }  // namespace
 
 const Command kReproduceCommand = {
@@ -64,6 +66,7 @@ const Command kReproduceCommand = {
     "GROUP is a group of published rows, P1 to P5; without any, all of them.\n"
     "A row of a group that is not modelled yet says so.\n",
     add_options,
-    run};
+    run,
+    kWords};
 
 }  // namespace idlesim::app

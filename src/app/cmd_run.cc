@@ -138,6 +138,9 @@ int run(const Invocation& invocation) {
   return unless_interrupted(invocation, kSuccess);
 }
 
+constexpr OptionWords kWords[] = {
+    {"format", kCompareFormats}, {"color", kColorWords}, {"fail-on", kFailOn}};
+
 }  // namespace
 
 const Command kRunCommand = {
@@ -159,6 +162,7 @@ const Command kRunCommand = {
     "files, nothing was simulated; 3 the simulation failed; 130, 143 ended by SIGINT, SIGTERM:\n"
     "the report has the finished runs and says so.\n",
     add_options,
-    run};
+    run,
+    kWords};
 
 }  // namespace idlesim::app

@@ -39,9 +39,10 @@ std::string Invocation::word(const char* option, std::span<const std::string_vie
 }
 
 std::span<const Command> commands() {
-  static const Command kCommands[] = {kRunCommand,       kCompareCommand, kExportCommand,
-                                      kReproduceCommand, kExplainCommand, kListCommand,
-                                      kValidateCommand,  kSchemaCommand,  kVersionCommand};
+  static const Command kCommands[] = {kRunCommand,        kCompareCommand,   kExportCommand,
+                                      kTraceCommand,      kReproduceCommand, kExplainCommand,
+                                      kListCommand,       kValidateCommand,  kSchemaCommand,
+                                      kCompletionCommand, kVersionCommand};
   return kCommands;
 }
 

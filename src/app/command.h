@@ -30,6 +30,12 @@ struct Invocation {
 
 inline constexpr int kAnyNumber = -1;
 
+// The words that an option takes; "" for the operands.
+struct OptionWords {
+  const char* option;
+  std::span<const std::string_view> words;
+};
+
 struct Command {
   const char* name;
   const char* summary;   // one line
@@ -40,16 +46,19 @@ struct Command {
   const char* details;   // lines; may be empty
   void (*add_options)(boost::program_options::options_description& options);
   int (*run)(const Invocation& invocation);
+  std::span<const OptionWords> words = {};  // for completion
 };
 
 extern const Command kRunCommand;
 extern const Command kCompareCommand;
 extern const Command kExportCommand;
+extern const Command kTraceCommand;
 extern const Command kReproduceCommand;
 extern const Command kExplainCommand;
 extern const Command kListCommand;
 extern const Command kValidateCommand;
 extern const Command kSchemaCommand;
+extern const Command kCompletionCommand;
 extern const Command kVersionCommand;
 
 // Every subcommand, in the order of the help.

@@ -14,12 +14,6 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr std::array<std::string_view, 9> kCompareFormats = {
-    "text", "markdown", "json", "junit", "ktap", "lkp", "csv", "google-benchmark", "openmetrics"};
-constexpr std::array<std::string_view, 3> kFailOn = {"regression", "change", "never"};
-constexpr std::array<std::string_view, 3> kMissing = {"fail", "warn", "pass"};
-constexpr std::array<std::string_view, 3> kPairings = {"auto", "paired", "independent"};
-
 // Those of the command line come first, then the file's, or else the default ones.
 report::Gates gates_of(const Invocation& invocation) {
   report::Gates gates = invocation.has("gate") ? report::read_gates(invocation.text("gate"))

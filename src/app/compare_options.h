@@ -2,13 +2,21 @@
 #ifndef IDLESIM_SRC_APP_COMPARE_OPTIONS_H_
 #define IDLESIM_SRC_APP_COMPARE_OPTIONS_H_
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "command.h"
 #include "idlesim/report/compare.h"
 #include "output.h"
 
 namespace idlesim::app {
+
+inline constexpr std::array<std::string_view, 9> kCompareFormats = {
+    "text", "markdown", "json", "junit", "ktap", "lkp", "csv", "google-benchmark", "openmetrics"};
+inline constexpr std::array<std::string_view, 3> kFailOn = {"regression", "change", "never"};
+inline constexpr std::array<std::string_view, 3> kMissing = {"fail", "warn", "pass"};
+inline constexpr std::array<std::string_view, 3> kPairings = {"auto", "paired", "independent"};
 
 // How a comparison is made, judged and printed.
 struct CompareRequest {

@@ -112,8 +112,7 @@ void Output::write(std::string_view text) const {
 }
 
 bool use_color(const Invocation& invocation, bool to_terminal) {
-  static constexpr std::array<std::string_view, 3> kWords = {"auto", "always", "never"};
-  const std::string chosen = invocation.word("color", kWords);
+  const std::string chosen = invocation.word("color", kColorWords);
   if (chosen != "auto") return chosen == "always";
   const Surroundings& around = invocation.around;
   if (is_set(around, "NO_COLOR")) return false;

@@ -2,6 +2,7 @@
 #ifndef IDLESIM_SRC_APP_OUTPUT_H_
 #define IDLESIM_SRC_APP_OUTPUT_H_
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ class Output {
 // --color, then NO_COLOR, then FORCE_COLOR or CLICOLOR_FORCE, then whether the text goes to a
 // terminal that is not "dumb". An environment variable counts if it is not empty.
 bool use_color(const Invocation& invocation, bool to_terminal);
+
+inline constexpr std::array<std::string_view, 3> kColorWords = {"auto", "always", "never"};
 
 void add_color_option(boost::program_options::options_description& options);
 

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "command.h"
+#include "help.h"
 #include "idlesim/base/check.h"
 #include "idlesim/config/findings.h"
 #include "idlesim/config/nearest.h"
@@ -16,84 +17,6 @@ namespace {
 namespace po = boost::program_options;
 
 std::string quoted(const std::string& text) { return "\"" + config::printable(text) + "\""; }
-
-// --- help ---
-
-std::string overview() {
-  std::string out =
-      "idlesim simulates what happens between \"CPU A wants something from idle CPU B\" and \"B "
-      "does "
-      "it\".\n\n"
-      "Examples:\n"
-      "  idlesim run ipistorm-epyc-milan\n"
-      "  idlesim run ipistorm-epyc-milan --set kernel.schedule_idle=sm_idle -n 3 -f json\n"
-      "  idlesim list scenarios\n\n"
-      "Commands:\n";
-  std::size_t width = 0;
-  for (const Command& command : commands())
-    width = std::max(width, std::string(command.name).size());
-  for (const Command& command : commands()) {
-    std::string name = command.name;
-    name.resize(width + 2, ' ');
-    out += "  " + name + command.summary + "\n";
-  }
-  return out + "\n'idlesim help COMMAND' says more about one of them.\n";
-}
-
-po::options_description options_of(const Command& command) {
-  po::options_description options;
-  if (command.add_options != nullptr) command.add_options(options);
-  options.add_options()("help,h", "this text");
-  return options;
-}
-
-// "-n, --runs N" of an option.
-std::string option_usage(const po::option_description& option) {
-  const std::string with_dash =
-      option.canonical_display_name(po::command_line_style::allow_dash_for_short);
-  const std::string& name = option.long_name();
-  const bool has_short = with_dash.size() == 2;
-  std::string out = has_short ? with_dash + ", --" + name : "    --" + name;
-  if (option.semantic()->max_tokens() > 0) out += " " + option.semantic()->name();
-  return out;
-}
-
-// Breaks a description at spaces so that lines stay within 100 columns.
-std::string wrapped(const std::string& text, std::size_t indent) {
-  std::string out;
-  std::size_t column = indent;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    if (column > indent && column + 1 + (end - begin) > 100) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += text.substr(begin, end - begin);
-    column += end - begin;
-    begin = end + 1;
-  }
-  return out;
-}
-
-std::string help_of(const Command& command) {
-  std::string out = std::string(command.summary) + ".\n\nExamples:\n" + command.examples +
-                    "\nUsage: idlesim " + command.name;
-  if (*command.operands != '\0') out += std::string(" ") + command.operands;
-  out += " [OPTIONS]\n";
-  constexpr std::size_t kIndent = 30;
-  const po::options_description options = options_of(command);
-  for (const auto& option : options.options()) {
-    std::string usage = "  " + option_usage(*option);
-    usage.resize(std::max(kIndent, usage.size() + 2), ' ');
-    out += usage + wrapped(option->description(), usage.size()) + "\n";
-  }
-  if (*command.details != '\0') out += std::string("\n") + command.details;
-  return out;
-}
 
 const Command& find_command(const std::string& name) {
   std::vector<std::string_view> names = {"help"};
@@ -161,7 +84,7 @@ int dispatch(const std::vector<std::string>& arguments, const Surroundings& arou
     if (rest.empty() || name != "help")
       around.out << overview();
     else
-      around.out << help_of(find_command(rest.front()));
+      around.out << help_on(rest.front());
     return kSuccess;
   }
   const Command& command = find_command(name == "--version" ? "version" : name);

@@ -5,6 +5,7 @@
 
 #include "idlesim/base/check.h"
 #include "idlesim/config/findings.h"
+#include "idlesim/config/nearest.h"
 
 namespace idlesim::app {
 
@@ -31,6 +32,18 @@ std::vector<experiment::Override> overrides_of(const Invocation& invocation) {
 experiment::Scenario load_scenario(const Invocation& invocation) {
   return experiment::load_scenario(experiment::find_config_paths(), invocation.operands.front(),
                                    overrides_of(invocation));
+}
+
+const experiment::Variant& find_variant(const experiment::Scenario& scenario,
+                                        const std::string& name) {
+  if (name.empty()) return scenario.variants.front();
+  std::vector<std::string_view> names;
+  for (const experiment::Variant& variant : scenario.variants) {
+    if (variant.name == name) return variant;
+    names.emplace_back(variant.name);
+  }
+  throw UserError("--variant: the scenario has no variant \"" + config::printable(name) + "\"" +
+                  config::did_you_mean(name, names));
 }
 
 void add_jobs_option(boost::program_options::options_description& options) {

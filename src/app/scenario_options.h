@@ -16,6 +16,10 @@ inline constexpr std::array<std::string_view, 2> kFormats = {"text", "json"};
 // error of its files.
 experiment::Scenario load_scenario(const Invocation& invocation);
 
+// The variant of this name, the first if it is empty; UserError if there is none.
+const experiment::Variant& find_variant(const experiment::Scenario& scenario,
+                                        const std::string& name);
+
 void add_jobs_option(boost::program_options::options_description& options);
 // --jobs; by default the number of cores.
 int jobs_of(const Invocation& invocation);

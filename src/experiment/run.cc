@@ -75,8 +75,9 @@ class System {
     kernel_->boot();
   }
   std::string stories() {
-    return kvm_ == nullptr ? machine_.stories()
-                           : "guest:\n" + kvm_->machine().stories() + "host:\n" + machine_.stories();
+    return kvm_ == nullptr
+               ? machine_.stories()
+               : "guest:\n" + kvm_->machine().stories() + "host:\n" + machine_.stories();
   }
   void add_counters(std::vector<workload::CounterValue>& counters) const {
     if (kvm_ == nullptr) return;
@@ -115,7 +116,7 @@ class LineMeter final : public trace::Listener {
 }  // namespace
 
 RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t run,
-                    const std::atomic<bool>* interrupted) {
+                    const std::atomic<bool>* interrupted, trace::Listener* listener) {
   RunOutcome outcome;
   System system(variant, seed, run);
   hw::Machine& machine = system.machine();
@@ -124,6 +125,7 @@ RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t ru
   workload->setup(system.kernel());
   system.boot();
   system.guest_machine().tracer().add(&meter);
+  if (listener != nullptr) system.guest_machine().tracer().add(listener);
   LineMeter lines(outcome.measurement);
   if (&system.guest_machine() != &machine) machine.tracer().add(&lines);
   Watchdog watchdog(machine, *workload, interrupted);
@@ -145,6 +147,8 @@ RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t ru
     system.add_counters(outcome.measurement.counters);
   }
   outcome.line_names = machine.line_names();
+  outcome.task_names.emplace_back();
+  for (const kernel::Task& task : system.kernel().tasks()) outcome.task_names.push_back(task.comm);
   outcome.simulated = machine.now();
   outcome.events = machine.engine().events();
   return outcome;

@@ -112,7 +112,8 @@ Co<bool> mutex_optimistic_spin(Cpu& cpu, Mutex& mutex) {
     hw::SpinLoop loop;
     loop.mask = ~MUTEX_FLAG_WAITERS;
     loop.while_set = true;
-    loop.period = cpu.spec().pause + Time::ns(1);
+    loop.pause = cpu.spec().pause;
+    loop.period = loop.pause + Time::ns(1);
     co_await cpu.spin(m.owner, loop);
   }
 }

@@ -28,7 +28,8 @@ Co<> poll_once(Cpu& cpu, Vcpu& vcpu, Time stop) {
   const hw::PathCost& round = vcpu.kvm->costs().halt_poll;
   hw::SpinLoop loop;
   loop.mask = ~std::uint64_t{0};
-  loop.period = round.time + cpu.spec().pause;
+  loop.pause = cpu.spec().pause;
+  loop.period = round.time + loop.pause;
   loop.instructions = round.instructions;
   loop.check_every = 1;
   loop.deadline = std::min(stop, vcpu.kvm->machine().timer_deadline(vcpu.id));

@@ -10,8 +10,8 @@ namespace {
 using nlohmann::json;
 
 TEST(Commands, HelpIsTheSameBothWays) {
-  for (const char* name : {"run", "compare", "export", "reproduce", "explain", "list", "validate",
-                           "schema", "version"}) {
+  for (const char* name : {"run", "compare", "export", "trace", "reproduce", "explain", "list",
+                           "validate", "schema", "version"}) {
     const Result by_command = call({"help", name});
     EXPECT_EQ(by_command.code, 0);
     EXPECT_EQ(by_command.out, call({name, "--help"}).out);

@@ -26,14 +26,16 @@ struct RunOutcome {
   bool finished = false;  // false: interrupted
   Measurement measurement;
   std::vector<std::string> line_names;
+  std::vector<std::string> task_names;  // by pid; [0] is not used
   Time simulated;
   std::uint64_t events = 0;
 };
 
 // One run of one variant. Throws SimulationError, with each CPU's story, if an invariant breaks or
-// nothing progresses any more.
+// nothing progresses any more. `listener`: hears what it wants to, and changes no result.
 RunOutcome run_once(const Variant& variant, std::uint64_t seed, std::uint64_t run,
-                    const std::atomic<bool>* interrupted = nullptr);
+                    const std::atomic<bool>* interrupted = nullptr,
+                    trace::Listener* listener = nullptr);
 
 // Everything. The result depends on the scenario only, not on jobs. The manifest's volatile part is
 // left to the caller.

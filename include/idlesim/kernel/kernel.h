@@ -225,6 +225,8 @@ class Kernel {
   // named before by first_task() are runnable then.
   void boot();
   void first_task(Task& task) { first_.push_back(&task); }
+  // By pid: the first is task 1.
+  const std::deque<Task>& tasks() const { return tasks_; }
 
   KernelOps ops;
 
