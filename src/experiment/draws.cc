@@ -39,8 +39,9 @@ double within(double low, double high, double u) {
 // Three decimals are finer than any parameter is known.
 std::string text_of(const DrawnParameter& parameter, int index) {
   const double value = parameter.values[static_cast<std::size_t>(index)];
-  const bool count =
-      parameter.pointer.starts_with("/instructions/") || parameter.pointer.ends_with("_per_second");
+  const bool count = parameter.pointer.starts_with("/instructions/") ||
+                     parameter.pointer.ends_with("_per_second") ||
+                     parameter.pointer.ends_with("/ecv");
   return count ? fmt::format("{:.0f}", value) : fmt::format("{:.3f}", value);
 }
 
