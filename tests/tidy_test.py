@@ -41,7 +41,7 @@ MAX_FUNCTION_LINES = 60
 # What was longer when the limit came. These numbers may only shrink; an entry that is within the
 # limit has to go.
 LONG_FILES = {
-    "include/idlesim/hw/cpu.h": 640,
+    "include/idlesim/hw/cpu.h": 502,
     "tests/hw/cpu_test.cc": 457,
 }
 LONG_FUNCTIONS: dict[str, int] = {}  # "file: function"

@@ -209,6 +209,16 @@ struct Taken {
   bool operator==(const Taken&) const = default;
 };
 
+// Those of arm64's event register.
+inline sim::Co<std::uint64_t> execute_event_step(hw::Cpu& cpu, const Step& s) {
+  hw::Cpu& self = cpu;
+  if (s.kind == Step::Kind::kLoadExclusive) co_return co_await self.load_exclusive(*s.word);
+  if (s.kind == Step::Kind::kSevl) self.sevl();
+  if (s.kind == Step::Kind::kSev) self.machine().send_event();
+  if (s.kind == Step::Kind::kWfe) co_await self.wfe(s.timing, s.time);
+  co_return 0;
+}
+
 inline sim::Co<std::uint64_t> execute_step(hw::Cpu& cpu, const Step& s) {
   hw::Cpu& self = cpu;
   switch (s.kind) {
@@ -253,20 +263,11 @@ inline sim::Co<std::uint64_t> execute_step(hw::Cpu& cpu, const Step& s) {
     case Step::Kind::kTimer:
       self.machine().set_timer(self.id, s.time);
       break;
-    case Step::Kind::kLoadExclusive:
-      co_return co_await self.load_exclusive(*s.word);
-    case Step::Kind::kSevl:
-      self.sevl();
-      break;
-    case Step::Kind::kSev:
-      self.machine().send_event();
-      break;
-    case Step::Kind::kWfe:
-      co_await self.wfe(s.timing, s.time);
-      break;
     case Step::Kind::kSpecCtrl:
       co_await self.write_spec_ctrl(s.operand);
       break;
+    default:
+      co_return co_await execute_event_step(self, s);
   }
   co_return 0;
 }
