@@ -5,7 +5,7 @@ namespace idlesim::app {
 namespace {
 
 constexpr const char* kScenarios =
-    R"(A scenario is a JSON file. It names a machine, a kernel, a platform and a workload, and variants that
+    R"(A scenario is a JSON file. It names a machine, a kernel, a platform, a workload, and variants that
 differ in some settings; the others are compared with the first.
 
   {
@@ -106,7 +106,7 @@ constexpr const char* kCi = R"(Let a job fail if a change makes latency worse:
   idlesim run SCENARIO -f json -o new.json
   idlesim compare base.json new.json --gate gates.json -f markdown -o summary.md
 
-The exit code is the verdict ('idlesim help exit-codes'). -f junit, ktap, csv, openmetrics and others
+The exit code is the verdict ('idlesim help exit-codes'). -f junit, ktap, csv, openmetrics and more
 are for what reads it further. base.json is a report of the branch the change goes to, from the same
 idlesim: reports of different model versions are not compared.
 

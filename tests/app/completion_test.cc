@@ -152,7 +152,7 @@ complete -C 'idlesim compare compl' | string split -f1 \t
   if (out == "absent\n") GTEST_SKIP() << "fish is not installed";
   EXPECT_EQ(out,
             "compare\ncompletion\n"
-            "features\nkernels\nmachines\nscenarios\nworkloads\n"
+            "features\nkernels\nmachines\nplatforms\nscenarios\nworkloads\n"
             "change\nnever\nregression\n"
             "completion\n");
 }
