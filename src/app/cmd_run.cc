@@ -120,7 +120,7 @@ int run_and_judge(const Invocation& invocation) {
 
 bool is_judged(const Invocation& invocation) {
   const bool judged = invocation.has("gate") || invocation.has("threshold");
-  for (const char* option : {"alpha", "fail-on", "bisect", "save-report"})
+  for (const char* option : {"alpha", "fail-on", "save-report"})
     if (!judged && invocation.has(option))
       throw UserError("--" + std::string(option) + ": needs --gate or --threshold");
   return judged;
