@@ -54,7 +54,7 @@ class GuestUnderTest {
 
   void run_until(Time time) {
     host.boot();
-    guest.boot();
+    (guest_kernel != nullptr ? *guest_kernel : guest).boot();
     machine.engine().post(
         time, [](void* m, std::uint64_t) { static_cast<hw::Machine*>(m)->engine().stop(); },
         &machine, 0);
@@ -71,6 +71,7 @@ class GuestUnderTest {
   kernel::Kernel host;
   Kvm kvm;
   kernel::Kernel guest;
+  kernel::Kernel* guest_kernel = nullptr;  // instead of it
 };
 
 struct Calls {
@@ -187,6 +188,57 @@ TEST(KvmExits, PostedInterruptNeedsNone) {
   EXPECT_EQ(test.exits(Exit::kIpi), 50);
   EXPECT_EQ(test.kvm.counts.kicks, 0);
   EXPECT_LE(test.exits(Exit::kInterrupt), 2);
+}
+
+// --- WFE: conformance check 17 ---
+
+// A guest that polls in WFE; vCPU 0 calls vCPU 1 every 30 us.
+struct Polling {
+  explicit Polling(TrapPolicy wfe)
+      : test(spec_of(wfe)), guest(test.kvm.machine(), test.costs, config()) {
+    test.guest_kernel = &guest;
+    guest.first_task(guest.new_task("a", 0, caller, &calls));
+    test.run_until(Time::ms(5));
+  }
+  static KvmSpec spec_of(TrapPolicy wfe) {
+    KvmSpec spec = kvm_spec(Arch::kArm64);
+    spec.wfi_trap = TrapPolicy::kTrap;
+    spec.wfe_trap = wfe;
+    return spec;
+  }
+  static kernel::KernelConfig config() {
+    kernel::KernelConfig config = config_of(features_of(
+        Arch::kArm64,
+        {{"polling", "tif_polling"}, {"governor", "haltpoll"}, {"poll_idle", "cond_load_1"}}));
+    config.haltpoll.force = true;
+    return config;
+  }
+
+  GuestUnderTest test;
+  kernel::Kernel guest;
+  Calls calls{50, Time::us(500), Time::us(30), 0, {}};
+};
+
+// A WFE that traps comes back at once: it never lets the thread sleep.
+TEST(KvmWfe, TrappedItNeverSleeps) {
+  Polling trapped(TrapPolicy::kTrap);
+  ASSERT_EQ(trapped.calls.done, 50);
+  EXPECT_GT(trapped.test.exits(Exit::kWfe), 500);
+  EXPECT_LE(trapped.test.kvm.counts.blocks, trapped.test.exits(Exit::kHlt));
+  Polling untrapped(TrapPolicy::kNoTrap);
+  ASSERT_EQ(untrapped.calls.done, 50);
+  EXPECT_EQ(untrapped.test.exits(Exit::kWfe), 0);
+}
+
+// Alone on its CPU when the thread came in: WFE does not trap, and WFI does.
+TEST(KvmWfe, SingleTaskIsDecidedWhenTheThreadComesIn) {
+  Polling alone(TrapPolicy::kSingleTask);
+  ASSERT_EQ(alone.calls.done, 50);
+  EXPECT_EQ(alone.test.exits(Exit::kWfe), 0);
+  EXPECT_GT(alone.test.exits(Exit::kHlt), 0);
+  EXPECT_EQ(alone.test.kvm.counts.loads_not_single, 0);
+  EXPECT_FALSE(alone.test.kvm.vcpu(1).wfe_traps);
+  EXPECT_TRUE(alone.test.kvm.vcpu(1).wfi_traps);
 }
 
 // --- halt_poll_ns ---
