@@ -22,7 +22,9 @@ MAIN_COMPILER, MAIN_FLAGS = sys.argv[3], sys.argv[4]
 
 COMPILERS = {"GNU": "g++", "Clang": "clang++"}
 LEVELS = ("-O0", "-O2")
-SMALL = ["-n", "2", "--set", "workload.parameters.numipi=300"]
+# A short run of each workload.
+SMALL = {"ipistorm": "numipi=300", "sched_pipe": "loop=100", "dpdk": "duration_ms=2",
+         "syscall_loop": "duration_ms=2"}
 
 
 def run(command: list[str], **options) -> str:
@@ -54,9 +56,16 @@ def without_volatile(report: str) -> str:
     return report[:match.end()] + "null" + report[end:]
 
 
+def workload_of(scenario: str) -> str:
+    text = json.loads((SOURCE / "sim-configs" / "scenarios" / f"{scenario}.json").read_text())
+    name = text.get("workload", {}).get("name")
+    return name if name else workload_of(text["extends"])
+
+
 def report_of(path: pathlib.Path, scenario: str, jobs: int) -> str:
-    return without_volatile(run([str(path), "run", scenario, *SMALL, "-j", str(jobs), "-f", "json",
-                                 "-q"]))
+    return without_volatile(run([str(path), "run", scenario, "-n", "2", "--set",
+                                 "workload.parameters." + SMALL[workload_of(scenario)], "-j",
+                                 str(jobs), "-f", "json", "-q"]))
 
 
 def difference(a: str, b: str) -> str:
