@@ -213,6 +213,8 @@ Co<bool> faulty_wait(Cpu& cpu, Time, std::int64_t) {
     if constexpr (fault == WfeFault::kMonitorLate) co_await cpu.load_exclusive(flags);
     const std::uint64_t val = co_await kernel::read_once(cpu, flags);
     if ((val & kernel::TIF_NEED_RESCHED) != 0) co_return false;
+    // A step at which the store may come: a WFE that does not wait is none.
+    if constexpr (fault == WfeFault::kMonitorLate) co_await kernel::read_once(cpu, flags);
     if constexpr (fault != WfeFault::kNoSevl) cpu.sevl();
     co_await cpu.wfe({});
     if constexpr (fault != WfeFault::kMonitorLate) {
