@@ -84,7 +84,11 @@ TEST_P(Interleaving, TwoAsyncCalls) {
   for_all_queues({Do::kCallNoWait, Do::kCallNoWait}, false, false);
 }
 TEST_P(Interleaving, TwoQueuedCalls) { for_all_queues({Do::kManyNoWait, Do::kCall}, false, false); }
-TEST_P(Interleaving, WakeUpAndCall) { for_all_queues({Do::kWake, Do::kCall}, false, false); }
+TEST_P(Interleaving, WakeUpAndCall) {
+  // Millions of orders with the polling waits of arm64: not for every day.
+  if (std::string(GetParam().name).starts_with("arm_")) GTEST_SKIP();
+  for_all_queues({Do::kWake, Do::kCall}, false, false);
+}
 TEST_P(Interleaving, TwoCallsLeavingIdle) { for_all_queues({Do::kCall, Do::kCall}, true, false); }
 
 // poll_idle() may also end by its time limit, at any moment.
